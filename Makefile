@@ -52,7 +52,7 @@ test: setup ## everything: vet, all tests with the race detector and real client
 # One after another: what measures memory must not have others beside it.
 .PHONY: test-long
 test-long: setup ## what takes too long for test: random and model tests for LONGTIME each, gigabytes, faults everywhere
-	MBUS_LONG=1 go test -count=1 -timeout 60m -v -run 'TestManyCallsTime' ./internal/app
+	MBUS_LONG=1 go test -count=1 -timeout 60m -v -run 'TestManyCallsTime' ./internal/rewriter
 	MBUS_LONG=1 go test -count=1 -timeout 60m -v -run 'TestAttacks|TestParserAttacks' ./integration/security
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestLong' ./integration/ops
 	scripts/setup.sh package
@@ -76,7 +76,7 @@ integration: setup ## the tests with real clients, direct and through the proxy
 
 .PHONY: golden
 golden: ## write the golden files anew; look at the difference before you commit
-	go test ./rewrite ./internal/app -run Golden -update
+	go test ./rewrite ./internal/explain ./internal/rewriter -run Golden -update
 
 .PHONY: test-versions
 test-versions: setup ## the tests that need a server, against Postgres 15, 16, 17 and 18

@@ -10,15 +10,15 @@ import (
 
 // arm is one of the ways compared in a cell.
 type arm struct {
-	name  string
-	run   func(ctx context.Context) (sample, error)
-	short bool // in a cell of many rounds it runs in the first ones only: it is in no target
+	name string
+	run  func(ctx context.Context) (sample, error)
 }
 
 // cell is one comparison. Its name is group/what/protocol/clients.
 type cell struct {
 	name    string
 	arms    []arm
+	turns   []turn                                   // in place of arms: they take turns many times a second
 	many    bool                                     // runs manyRounds times
 	prepare func(ctx context.Context, c *cell) error // may be nil; not measured
 	note    string                                   // what prepare says about the cell, for the report
@@ -48,6 +48,15 @@ func (b *bench) run(ctx context.Context, c *cell) *result {
 		}
 	}
 	r.note = c.note
+	if c.turns != nil {
+		if err := b.takeTurns(ctx, c, r); err != nil {
+			return fail(err)
+		}
+		for i := range c.turns {
+			fmt.Fprintf(b.say, "  %s %.0f", c.turns[i].name, r.tps(c.turns[i].name))
+		}
+		return r
+	}
 	rounds := b.opt.rounds
 	if c.many {
 		rounds = b.opt.manyRounds()
@@ -57,9 +66,6 @@ func (b *bench) run(ctx context.Context, c *cell) *result {
 			a := c.arms[i]
 			if round%2 == 1 { // the other way round, so that what drifts favours nobody
 				a = c.arms[len(c.arms)-1-i]
-			}
-			if a.short && round >= b.opt.rounds {
-				continue
 			}
 			s, err := a.run(ctx)
 			if err != nil {

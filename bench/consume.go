@@ -95,6 +95,7 @@ func (b *bench) consumeCell(q queueSpec) *cell {
 		rate = firstRateMany
 	}
 	var ours, byHand []*consumer
+	tables := shelf{}
 	c := &cell{name: q.name()}
 	for _, s := range b.sides(q.work) {
 		x := &consumer{side: s, batch: int64(q.batch), rate: rate}
@@ -104,14 +105,22 @@ func (b *bench) consumeCell(q queueSpec) *cell {
 			x.script = s.consume(q.batch)
 			ours = append(ours, x)
 		}
+		if q.takesTurns() {
+			c.turns = append(c.turns, turn{name: s.name, path: s.path, clients: q.clients, stock: tables.of(s, false), say: func(s *session) (func() error, error) {
+				return always(q.mode, x.script)(s) // the form of a statement by hand is chosen later
+			}})
+			continue
+		}
 		c.arms = append(c.arms, arm{name: s.name, run: func(ctx context.Context) (sample, error) {
 			return b.consume(ctx, x, q.mode, q.clients, b.opt.seconds)
 		}})
 	}
 	c.prepare = func(ctx context.Context, c *cell) error {
-		for _, x := range ours {
-			if _, err := b.consume(ctx, x, q.mode, q.clients, trialSeconds); err != nil {
-				return err
+		if c.turns == nil { // how much a run takes decides how much it is given
+			for _, x := range ours {
+				if _, err := b.consume(ctx, x, q.mode, q.clients, trialSeconds); err != nil {
+					return err
+				}
 			}
 		}
 		if byHand == nil {

@@ -3,8 +3,9 @@
 //
 // Everything that is compared runs in one go: the arms of a cell (direct, through pgbouncer,
 // through the proxy) take turns, round after round, and the figure is the median of the rounds'
-// ratios, since a machine's speed changes more between two minutes than the proxy costs. The client
-// is pgbench for all arms, with the same protocol and the same number of clients; where it cannot be, it is the same small one for all.
+// ratios, since a machine's speed changes more between two minutes than the proxy costs. Where sessions say the same statement all the
+// time they stay open, and the arms take turns twenty times a second (turns.go). Else the client is pgbench for all arms, with the same
+// protocol and the same number of clients; where it cannot be, it is the same small one for all.
 //
 // A cell is invalid, never fast, when the numbers of messages before and after do not agree with
 // what pgbench says it did, or when a consuming run came near the end of its messages. Missed

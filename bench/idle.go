@@ -104,7 +104,7 @@ func (b *bench) measureIdle(ctx context.Context) *idleResult {
 
 // settle reads the proxy's memory after settleTime.
 func (b *bench) settle(ctx context.Context, kib *int64) error {
-	if err := rest(ctx, settleTime); err != nil {
+	if err := rig.Rest(ctx, settleTime); err != nil {
 		return err
 	}
 	var err error
@@ -121,21 +121,10 @@ func (b *bench) cpuOf(ctx context.Context, wanted bool, used *time.Duration) err
 	if err != nil {
 		return err
 	}
-	if err := rest(ctx, cpuWindow); err != nil {
+	if err := rig.Rest(ctx, cpuWindow); err != nil {
 		return err
 	}
 	after, err := rig.CPUTime(b.stack.Proxy.PID)
 	*used = after - before
 	return err
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

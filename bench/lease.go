@@ -1,7 +1,5 @@
 package main
 
-import "context"
-
 // leaseName is the cell of leases: a message is leased and acknowledged, each by a statement of its own.
 const leaseName = "lease and ack/1/prepared/8"
 
@@ -12,14 +10,23 @@ var leases = &workload{
 	hand: handWords("q_jobs", "data", plainValues, ""),
 }
 
-// leaseScripts are the two statements of each side. pgbench keeps the columns of the row of the first one, if there is a row.
-var leaseScripts = map[string]string{
-	proxyName: `select iid, data, attempt, lease from mbus4.lease('` + queueName + `', lease => '30 s') \aset
-select mbus4.ack(:lease);`,
-	bouncerName: `update q_jobs set available_at = clock_timestamp() + interval '30 s', attempt = attempt + 1
+// leaseStatements are the two of each side. The columns of the first one's row that the second one gets are at those places.
+var leaseStatements = map[string]struct {
+	take, settle string
+	gets         []int
+}{
+	proxyName: {
+		take:   "select iid, data, attempt, lease from mbus4.lease('" + queueName + "', lease => '30 s')",
+		settle: "select mbus4.ack($1)",
+		gets:   []int{3},
+	},
+	bouncerName: {
+		take: `update q_jobs set available_at = clock_timestamp() + interval '30 s', attempt = attempt + 1
 where ctid = (select ctid from q_jobs where available_at <= clock_timestamp() order by available_at, id limit 1 for update skip locked)
-returning id, data, attempt \aset
-delete from q_jobs where id = :id and attempt = :attempt returning true;`,
+returning id, data, attempt`,
+		settle: "delete from q_jobs where id = $1 and attempt = $2 returning true",
+		gets:   []int{0, 2},
+	},
 }
 
 // leaseFixtures makes the table of jobs.
@@ -34,13 +41,31 @@ const leaseFixtures = `create table q_jobs (
 func (b *bench) leaseCells() []*cell {
 	c := &cell{name: leaseName}
 	for _, s := range b.sides(leases) {
-		if leaseScripts[s.name] == "" {
-			continue
+		if _, ok := leaseStatements[s.name]; ok {
+			c.turns = append(c.turns, turn{name: s.name, path: s.path, clients: 8, stock: &stock{side: s}, say: leasing(s.name)})
 		}
-		x := &consumer{side: s, batch: 1, rate: firstRateOne / 4, script: leaseScripts[s.name]}
-		c.arms = append(c.arms, arm{name: s.name, run: func(ctx context.Context) (sample, error) {
-			return b.consume(ctx, x, "prepared", 8, b.opt.seconds)
-		}})
 	}
 	return []*cell{c}
+}
+
+// leasing leases a message and settles it.
+func leasing(side string) conversation {
+	return func(s *session) (func() error, error) {
+		words := leaseStatements[side]
+		take, err := newRequest(s, preparedMode, "take", words.take)
+		if err != nil {
+			return nil, err
+		}
+		settle, err := newRequest(s, preparedMode, "settle", words.settle)
+		return func() error {
+			if err := take.run(); err != nil {
+				return err
+			}
+			var parameters []string
+			for _, column := range words.gets {
+				parameters = append(parameters, string(s.row[column]))
+			}
+			return settle.run(parameters...)
+		}, err
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mbusproxy/bench/internal/rig"
+	"mbusproxy/bench/internal/semaphores"
 )
 
 const defaultOut = "docs/bench.md"
@@ -79,7 +80,8 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 	if err := b.idle(ctx, dir, r); err != nil {
 		return false, err
 	}
-	if err := b.semaphores(ctx, dir, r); err != nil {
+	slots := &semaphores.Bench{Tools: t, Databases: databases, Say: b.say, Wanted: b.wanted, Rounds: opt.rounds, Seconds: opt.seconds}
+	if r.slots, err = slots.Run(ctx, dir); err != nil {
 		return false, err
 	}
 	if err := b.waiting(ctx, dir, r); err != nil {
@@ -104,7 +106,7 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 // loaded runs the cells that measure throughput, all on one Postgres.
 func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 	b.stack = &rig.Stack{} // for the names of the cells
-	if !b.wanted(snapshotName) && len(b.wantedOf(b.cells())) == 0 && len(b.wantedOf(b.watchedCells(rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
+	if !b.wanted(snapshotName) && len(b.wantedOf(b.cells())) == 0 && len(b.wantedOf(watchedCells(rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
 		return nil
 	}
 	fmt.Fprintln(b.say, "starting Postgres, pgbouncer and mbusproxy")

@@ -24,24 +24,22 @@ func passName(mode string, clients int) string { return fmt.Sprintf("select/%s/%
 
 func tlsName(mode string) string { return "tls/" + mode + "/8" }
 
-// passCells are what a session pays that has nothing to do with mbus4: `pgbench -S` direct, through pgbouncer and through the proxy;
+// passCells are what a session pays that has nothing to do with mbus4: what `pgbench -S` does, direct, through pgbouncer and through the proxy;
 // the same with TLS from the client to the one in the middle; and much data.
 func (b *bench) passCells() []*cell {
 	var cells []*cell
 	middle := []rig.Path{b.stack.Bouncer, b.stack.Proxy}
 	for _, mode := range protocols {
 		for _, clients := range passClients {
-			c := b.selectCell(passName(mode, clients), mode, clients, middle[0], middle[1])
+			paths := middle
 			if clients == 8 {
-				direct := b.selectCell("", mode, clients, b.stack.Direct).arms[0]
-				direct.short = true
-				c.arms = append(c.arms, direct)
+				paths = append(slices.Clone(middle), b.stack.Direct)
 			}
-			cells = append(cells, c)
+			cells = append(cells, selectCell(passName(mode, clients), mode, clients, paths...))
 		}
 	}
 	for _, mode := range protocols {
-		cells = append(cells, b.selectCell(tlsName(mode), mode, 8, middle[0].WithTLS(), middle[1].WithTLS()))
+		cells = append(cells, selectCell(tlsName(mode), mode, 8, middle[0].WithTLS(), middle[1].WithTLS()))
 	}
 	for _, q := range bulkQueries {
 		for _, clients := range bulkClients {
@@ -57,12 +55,10 @@ func (b *bench) passCells() []*cell {
 	return cells
 }
 
-func (b *bench) selectCell(name, mode string, clients int, paths ...rig.Path) *cell {
-	c := &cell{name: name, many: true}
+func selectCell(name, mode string, clients int, paths ...rig.Path) *cell {
+	c := &cell{name: name}
 	for _, p := range paths {
-		c.arms = append(c.arms, arm{name: p.Name, run: func(ctx context.Context) (sample, error) {
-			return b.pgbench(ctx, p, load{mode: mode, clients: clients, seconds: b.opt.seconds})
-		}})
+		c.turns = append(c.turns, turn{name: p.Name, path: p, clients: clients, say: selects(mode)})
 	}
 	return c
 }

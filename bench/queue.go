@@ -29,6 +29,9 @@ func (q queueSpec) name() string {
 	return fmt.Sprintf("%s/%d/%s/%d", what, q.batch, q.mode, q.clients)
 }
 
+// takesTurns tells whether its sessions say the same statement all the time, so that the arms can take turns many times a second.
+func (q queueSpec) takesTurns() bool { return q.work == plain && q.batch == 1 }
+
 // queueSpecs are all cells of queues: all protocols and sizes with 8 clients; other numbers of clients, and other workloads, one
 // message at a time, by the protocols that matter to them.
 func queueSpecs() []queueSpec {
@@ -77,6 +80,13 @@ func (b *bench) queueCells() []*cell {
 
 func (b *bench) postCell(q queueSpec) *cell {
 	c := &cell{name: q.name()}
+	if q.takesTurns() {
+		tables := shelf{}
+		for _, s := range b.sides(q.work) {
+			c.turns = append(c.turns, turn{name: s.name, path: s.path, clients: q.clients, say: always(q.mode, s.postOne()), stock: tables.of(s, true)})
+		}
+		return c
+	}
 	for _, s := range b.sides(q.work) {
 		c.arms = append(c.arms, arm{name: s.name, run: func(ctx context.Context) (sample, error) {
 			return b.post(ctx, s, q.batch, load{mode: q.mode, clients: q.clients, seconds: b.opt.seconds})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mbusproxy/bench/internal/rig"
+	"mbusproxy/bench/internal/semaphores"
 )
 
 // report collects what was measured.
@@ -15,12 +16,12 @@ type report struct {
 	began    time.Time
 	took     time.Duration
 	cells    []*result
-	snapshot *snapshotResult  // nil: not run
-	idle     *idleResult      // nil: not run
-	slots    *semaphoreResult // nil: not run
-	waiting  *waitingResult   // nil: not run
-	seeing   *seeingResult    // nil: not run
-	scraping *scrapingResult  // nil: not run
+	snapshot *snapshotResult    // nil: not run
+	idle     *idleResult        // nil: not run
+	slots    *semaphores.Result // nil: not run
+	waiting  *waitingResult     // nil: not run
+	seeing   *seeingResult      // nil: not run
+	scraping *scrapingResult    // nil: not run
 }
 
 // valid tells whether every cell that was run gave a figure.
@@ -30,15 +31,15 @@ func (r *report) valid() bool {
 			return false
 		}
 	}
-	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil) && (r.slots == nil || r.slots.err == nil) &&
+	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil) && r.slots.Failed() == nil &&
 		(r.seeing == nil || r.seeing.err == nil) && (r.scraping == nil || r.scraping.err == nil)
 }
 
 const preamble = `# Benchmark
 
 Written by ` + "`make bench`" + `; do not edit. The arms of a line ran in turns within one run on one machine,
-which Postgres, pgbench and whatever stands between them share; every second round the other way round. Throughput is in transactions a
-second, the median of the rounds; the first second of each run does not count. A ratio is the median of the rounds' ratios; behind it
+which Postgres, the clients and whatever stands between them share; every second round the other way round. Throughput is in transactions a
+second, the median of the rounds; the beginning of each run does not count. A ratio is the median of the rounds' ratios; behind it
 its 95 % confidence interval, by order statistics, which holds for any distribution. With fewer than six rounds there is none, and the extremes stand there.
 
 `
@@ -58,7 +59,7 @@ func (r *report) markdown() string {
 	b.WriteString("## Targets\n\n")
 	rows = [][]string{{"What", "Target", "Figure", "Reached?"}}
 	for _, t := range r.targets() {
-		rows = append(rows, []string{t.what, t.wanted, t.figure, t.state})
+		rows = append(rows, []string{t.What, t.Wanted, t.Figure, t.State})
 	}
 	rig.Table(&b, 4, rows)
 
@@ -67,10 +68,10 @@ func (r *report) markdown() string {
 		"`q(id bigserial primary key, added timestamptz default now(), data hstore)` and gives\n"+
 		"the id back; `mbus4.post` makes a row for each consumer, findable by its iid, and gives the iid back.\n"+
 		"One at a time the value is a literal, else it is another one for each message, made by `hstore(…)`. All protocols and sizes are measured with 8 clients;\n"+
-		"other numbers of clients with prepared statements and one message at a time.")
+		"other numbers of clients with prepared statements and one message at a time. One at a time: "+r.opt.turnNote()+" A hundred at a time is pgbench's.")
 	r.queueTable(&b, "consume", "Consume", "The hand-written statement deletes from the same `q` the rows that\n"+
 		"`select … from q order by id limit n for update skip locked` finds, in the form that a trial with\n"+
-		"8 clients and prepared statements found fastest (below). The tables are filled and vacuumed before each run.")
+		"8 clients and prepared statements found fastest (below). The tables are filled and vacuumed before each run, or whenever they are nearly empty.")
 	r.workloadTable(&b)
 	r.dynTable(&b)
 	r.cpuTable(&b)
@@ -78,13 +79,13 @@ func (r *report) markdown() string {
 	r.watchedTable(&b)
 	r.snapshotTable(&b)
 	r.idleTable(&b)
-	r.semaphoreTable(&b)
+	r.slots.Table(&b)
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
 func (r *report) passTables(b *strings.Builder) {
-	r.passTable(b, "select", 2, "Pass-through", fmt.Sprintf("`pgbench -S`, scale %d, through pgbouncer in session mode and through the proxy. CPU is that of the\n"+
-		"process in the middle, in microseconds per transaction. Direct ran with 8 clients only, in the first %d of %d rounds.", scale, r.opt.rounds, r.opt.manyRounds()), "Protocol")
+	r.passTable(b, "select", 2, "Pass-through", fmt.Sprintf("What `pgbench -S` does, scale %d, through pgbouncer in session mode and through the proxy. CPU is that of the\n"+
+		"process in the middle, in microseconds per transaction. %s", scale, r.opt.turnNote()), "Protocol")
 	r.passTable(b, "tls", 2, "Pass-through with TLS", "The same with TLS from the client to the process in the middle; each has the cipher that it prefers.", "Protocol")
 	var queries []string
 	for _, q := range bulkQueries {

@@ -83,17 +83,17 @@ func (b *bench) measureScraping(ctx context.Context, web string, r *scrapingResu
 	return err
 }
 
-func (r *report) scrapingTargets() []target {
-	t := target{
-		what:   fmt.Sprintf("processor of the whole server while the metrics are scraped every %v, %d queues with 10 million messages", scrapeEach, seeingQueues),
-		wanted: fmt.Sprintf("less than %.0f %% of a core", 100*scrapingTarget), figure: "-", state: "not measured",
+func (r *report) scrapingTargets() []rig.Target {
+	t := rig.Target{
+		What:   fmt.Sprintf("processor of the whole server while the metrics are scraped every %v, %d queues with 10 million messages", scrapeEach, seeingQueues),
+		Wanted: fmt.Sprintf("less than %.0f %% of a core", 100*scrapingTarget), Figure: "-", State: "not measured",
 	}
 	switch {
 	case r.scraping == nil:
 	case r.scraping.err != nil:
-		t.state = "**INVALID**"
+		t.State = "**INVALID**"
 	default:
-		t.figure, t.state = fmt.Sprintf("%.2f %% over %v", 100*r.scraping.share(), r.scraping.length), verdict(r.scraping.share() < scrapingTarget)
+		t.Figure, t.State = fmt.Sprintf("%.2f %% over %v", 100*r.scraping.share(), r.scraping.length), rig.Verdict(r.scraping.share() < scrapingTarget)
 	}
-	return []target{t}
+	return []rig.Target{t}
 }

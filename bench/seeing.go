@@ -57,7 +57,7 @@ func (b *bench) seeing(ctx context.Context, dir string, r *report) (err error) {
 		return ctx.Err()
 	}
 	for _, s := range r.seeing.seen {
-		fmt.Fprintf(b.say, "\n  %-40s first %v, median %v, with a transaction open %v", s.query, tenths(s.first), tenths(percentile(s.quiet, 0.5)), tenths(percentile(s.held, 0.5)))
+		fmt.Fprintf(b.say, "\n  %-40s first %v, median %v, with a transaction open %v", s.query, rig.Tenths(s.first), rig.Tenths(rig.Percentile(s.quiet, 0.5)), rig.Tenths(rig.Percentile(s.held, 0.5)))
 	}
 	return nil
 }
@@ -141,21 +141,21 @@ func timeQuery(ctx context.Context, conn *pgconn.PgConn, sql string) (time.Durat
 	return time.Since(began), nil
 }
 
-func (r *report) seeingTargets() []target {
-	var out []target
+func (r *report) seeingTargets() []rig.Target {
+	var out []rig.Target
 	for i, query := range seeingQueries {
-		t := target{
-			what:   fmt.Sprintf("`%s`, %d queues, 10 million messages: first in its session, lowest, median, median with a transaction open", query, seeingQueues),
-			wanted: fmt.Sprintf("at most %v", seeingWithin), figure: "-", state: "not measured",
+		t := rig.Target{
+			What:   fmt.Sprintf("`%s`, %d queues, 10 million messages: first in its session, lowest, median, median with a transaction open", query, seeingQueues),
+			Wanted: fmt.Sprintf("at most %v", seeingWithin), Figure: "-", State: "not measured",
 		}
 		switch {
 		case r.seeing == nil:
 		case r.seeing.err != nil:
-			t.state = "**INVALID**"
+			t.State = "**INVALID**"
 		default:
 			s := r.seeing.seen[i]
-			quiet, held := percentile(s.quiet, 0.5), percentile(s.held, 0.5)
-			t.figure, t.state = fmt.Sprintf("%s, %s, %s, %s", tenths(s.first), tenths(s.quiet[0]), tenths(quiet), tenths(held)), verdict(max(quiet, held) <= seeingWithin)
+			quiet, held := rig.Percentile(s.quiet, 0.5), rig.Percentile(s.held, 0.5)
+			t.Figure, t.State = fmt.Sprintf("%s, %s, %s, %s", rig.Tenths(s.first), rig.Tenths(s.quiet[0]), rig.Tenths(quiet), rig.Tenths(held)), rig.Verdict(max(quiet, held) <= seeingWithin)
 		}
 		out = append(out, t)
 	}

@@ -10,11 +10,7 @@ import (
 
 // Targets of what is no ratio of two arms.
 const (
-	sessionTarget = 64  // KiB
-	grantTarget   = 1.5 // grant latency with 1,000,000 waiting, to that with 1,000
-	grantWithin   = 100 * time.Millisecond
-	manyRate      = 2000 // grants a second in many semaphores
-	manyWithin    = 20 * time.Millisecond
+	sessionTarget = 64 // KiB
 	// cpuTarget is the processor time that 1,000 idle sessions may add in ten seconds.
 	cpuTarget = 20 * time.Millisecond
 )
@@ -88,77 +84,64 @@ func goals() []goal {
 	return out
 }
 
-// target is one line of the table of targets.
-type target struct {
-	what, wanted, figure string
-	state                string // reached, MISSED, INVALID, not measured, too few rounds
-}
-
-func verdict(reached bool) string {
-	if reached {
-		return "reached"
-	}
-	return "**MISSED**"
-}
-
-func (r *report) targets() []target {
-	var out []target
+func (r *report) targets() []rig.Target {
+	var out []rig.Target
 	for _, g := range goals() {
 		out = append(out, r.reached(g))
 	}
-	return slices.Concat(out, r.idleTargets(), r.semaphoreTargets(), r.waitingTargets(), r.seeingTargets(), r.scrapingTargets())
+	return slices.Concat(out, r.idleTargets(), r.slots.Targets(), r.waitingTargets(), r.seeingTargets(), r.scrapingTargets())
 }
 
-func (r *report) reached(g goal) target {
-	t := target{what: g.what, figure: "-", state: "not measured"}
+func (r *report) reached(g goal) rig.Target {
+	t := rig.Target{What: g.what, Figure: "-", State: "not measured"}
 	switch g.bound {
 	case throughput:
-		t.wanted = fmt.Sprintf("at least %.2f of %s", g.limit, g.base)
+		t.Wanted = fmt.Sprintf("at least %.2f of %s", g.limit, g.base)
 	case surelyAtLeast:
-		t.wanted = fmt.Sprintf("at least %.2f of %s, with 95 %% confidence", g.limit, g.base)
+		t.Wanted = fmt.Sprintf("at least %.2f of %s, with 95 %% confidence", g.limit, g.base)
 	case processorAtMost:
-		t.wanted = fmt.Sprintf("at most %.2f of %s", g.limit, g.base)
+		t.Wanted = fmt.Sprintf("at most %.2f of %s", g.limit, g.base)
 	}
 	for _, c := range r.cells {
 		switch {
 		case c.name != g.cell:
 		case c.err != nil:
-			t.state = "**INVALID**"
+			t.State = "**INVALID**"
 		case g.bound == processorAtMost:
 			ratios := c.cpuRatios(g.arm, g.base)
-			t.figure, t.state = rig.Spread(ratios), verdict(rig.Median(ratios) <= g.limit)
+			t.Figure, t.State = rig.Spread(ratios), rig.Verdict(rig.Median(ratios) <= g.limit)
 		default:
 			ratios := c.ratios(g.arm, g.base)
 			low, _, enough := rig.Interval(ratios)
-			t.figure = rig.Spread(ratios)
+			t.Figure = rig.Spread(ratios)
 			switch {
 			case g.bound == throughput:
-				t.state = verdict(rig.Median(ratios) >= g.limit)
+				t.State = rig.Verdict(rig.Median(ratios) >= g.limit)
 			case enough:
-				t.state = verdict(low >= g.limit)
+				t.State = rig.Verdict(low >= g.limit)
 			default:
-				t.state = "too few rounds"
+				t.State = "too few rounds"
 			}
 		}
 	}
 	return t
 }
 
-func (r *report) idleTargets() []target {
-	mem := target{what: "memory of an idle session", wanted: fmt.Sprintf("less than %d KiB", sessionTarget), figure: "-", state: "not measured"}
-	cpu := target{what: fmt.Sprintf("CPU of %d idle sessions", idleSessions), wanted: "none", figure: "-", state: "not measured"}
+func (r *report) idleTargets() []rig.Target {
+	mem := rig.Target{What: "memory of an idle session", Wanted: fmt.Sprintf("less than %d KiB", sessionTarget), Figure: "-", State: "not measured"}
+	cpu := rig.Target{What: fmt.Sprintf("CPU of %d idle sessions", idleSessions), Wanted: "none", Figure: "-", State: "not measured"}
 	switch i := r.idle; {
 	case i == nil:
 	case i.err != nil:
-		mem.state, cpu.state = "**INVALID**", "**INVALID**"
+		mem.State, cpu.State = "**INVALID**", "**INVALID**"
 	default:
-		mem.figure, mem.state = fmt.Sprintf("%.1f KiB", i.perSession()), verdict(i.perSession() < sessionTarget)
+		mem.Figure, mem.State = fmt.Sprintf("%.1f KiB", i.perSession()), rig.Verdict(i.perSession() < sessionTarget)
 		if i.cpu {
 			more := max(i.cpuAll-i.cpuNone, 0)
-			cpu.figure, cpu.state = milliseconds(more)+" in "+cpuWindow.String(), verdict(more <= cpuTarget)
+			cpu.Figure, cpu.State = milliseconds(more)+" in "+cpuWindow.String(), rig.Verdict(more <= cpuTarget)
 		}
 	}
-	return []target{mem, cpu}
+	return []rig.Target{mem, cpu}
 }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }

@@ -10,11 +10,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/bench/internal/rig"
 )
@@ -36,15 +32,14 @@ func tracingCell(mode string) string {
 }
 
 // tracedCell compares posts through these proxies.
-func (b *bench) tracedCell(mode string, off, on, again rig.Path) *cell {
-	c := &cell{name: tracingCell(mode), many: true}
+func tracedCell(mode string, off, on, again rig.Path) *cell {
+	c := &cell{name: tracingCell(mode)}
+	work := &stock{side: side{name: tracingOff, path: off, words: plain.ours}, posts: true}
 	for _, x := range []struct {
 		name string
 		path rig.Path
 	}{{tracingOff, off}, {tracingOn, on}, {tracingAgain, again}} {
-		c.arms = append(c.arms, arm{name: x.name, run: func(ctx context.Context) (sample, error) {
-			return timed(x.path, func() (sample, error) { return b.tracedPosts(ctx, x.path, mode) })
-		}})
+		c.turns = append(c.turns, turn{name: x.name, path: x.path, clients: tracingClients, say: tracedPosts(mode), stock: work, cpu: true})
 	}
 	return c
 }
@@ -82,7 +77,7 @@ func (b *bench) tracing(ctx context.Context, dir string, r *report) (err error) 
 		return err
 	}
 	for _, mode := range wanted {
-		c := b.tracedCell(mode, off, on, again)
+		c := tracedCell(mode, off, on, again)
 		before := exported.Load()
 		result := b.run(ctx, c)
 		if result.err == nil && exported.Load() == before {
@@ -105,76 +100,15 @@ func collector() (sink *httptest.Server, exported *atomic.Int64) {
 	})), exported
 }
 
-// tracedPosts posts for a while by some clients.
-func (b *bench) tracedPosts(ctx context.Context, p rig.Path, mode string) (sample, error) {
-	errs := make([]error, tracingClients)
-	var server atomic.Int64 // processor time of the clients' server processes, in nanoseconds
-	var count, counted atomic.Int64
-	var warm atomic.Bool
-	end := make(chan struct{})
-	var clients sync.WaitGroup
-	for i := range tracingClients {
-		clients.Go(func() {
-			conn, err := pgconn.Connect(ctx, p.DSN())
-			if err != nil {
-				errs[i] = fmt.Errorf("connecting through %s: %w", p.Name, err)
-				return
-			}
-			defer rig.CloseConn(conn)
-			before, err := rig.CPUTime(int(conn.PID()))
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			for {
-				select {
-				case <-end:
-					after, err := rig.CPUTime(int(conn.PID()))
-					server.Add(int64(after - before))
-					errs[i] = err
-					return
-				default:
-				}
-				if err := tracedPost(ctx, conn, mode); err != nil {
-					errs[i] = err
-					return
-				}
-				count.Add(1)
-				if warm.Load() {
-					counted.Add(1)
-				}
-			}
-		})
+// tracedPosts posts with a comment that is another each time.
+func tracedPosts(mode string) conversation {
+	return func(s *session) (func() error, error) {
+		return func() error {
+			sql := fmt.Sprintf("%s /*application='bench',traceparent='00-%016x%016x-%016x-01'*/", plain.ours.postOne(), rand.Uint64()|1, rand.Uint64(), rand.Uint64()|1)
+			q := request{s: s, mode: mode, sql: sql}
+			return q.run()
+		}, nil
 	}
-	wait(ctx, warmUp*time.Second)
-	warm.Store(true)
-	began := time.Now()
-	wait(ctx, time.Duration(b.opt.seconds)*time.Second)
-	warm.Store(false)
-	took := time.Since(began)
-	close(end)
-	clients.Wait()
-	return sample{tps: float64(counted.Load()) / took.Seconds(), count: count.Load(), batches: 1, server: float64(server.Load()) / 1000 / float64(count.Load())}, errors.Join(errs...)
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
-// tracedPost makes one post with a comment of its own.
-func tracedPost(ctx context.Context, conn *pgconn.PgConn, mode string) error {
-	var sql strings.Builder
-	comment := fmt.Sprintf(" /*application='bench',traceparent='00-%016x%016x-%016x-01'*/", rand.Uint64()|1, rand.Uint64(), rand.Uint64()|1)
-	if mode == simpleMode {
-		sql.WriteString("select mbus4.post('" + queueName + "', 'n=>1')" + comment)
-		_, err := conn.Exec(ctx, sql.String()).ReadAll()
-		return err
-	}
-	sql.WriteString("select mbus4.post($1, 'n=>1')" + comment)
-	return conn.ExecParams(ctx, sql.String(), [][]byte{[]byte(queueName)}, nil, nil, nil).Read().Err
 }
 
 func bothCPU(s sample) float64 { return s.cpu + s.server }

@@ -74,7 +74,7 @@ func (b *bench) waiting(ctx context.Context, dir string, r *report) (err error) 
 		fmt.Fprintf(b.say, " FAILED: %v", r.waiting.err)
 		return ctx.Err()
 	}
-	fmt.Fprintf(b.say, "  %v, %v", percentile(r.waiting.same, 0.5), percentile(r.waiting.across, 0.5))
+	fmt.Fprintf(b.say, "  %v, %v", rig.Percentile(r.waiting.same, 0.5), rig.Percentile(r.waiting.across, 0.5))
 	return nil
 }
 
@@ -127,7 +127,7 @@ func timeWaits(ctx context.Context, from, to rig.Path) (times []time.Duration, e
 		if i == 0 {
 			pause = 2 * time.Second // by then the proxies know of each other
 		}
-		if err := rest(ctx, pause); err != nil {
+		if err := rig.Rest(ctx, pause); err != nil {
 			return nil, err
 		}
 		if _, err := rig.Query(ctx, poster, "select mbus4.post('w0', 'a=>1')"); err != nil {
@@ -185,7 +185,7 @@ func (c *crew) start(ctx context.Context, queue func(i int) string) {
 // await waits until they have got so many, or for a minute.
 func (c *crew) await(ctx context.Context, n int64) error {
 	for deadline := time.Now().Add(time.Minute); c.got.Load() < n && time.Now().Before(deadline); {
-		if err := rest(ctx, 10*time.Millisecond); err != nil {
+		if err := rig.Rest(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -202,7 +202,7 @@ func (c *crew) stop() {
 
 // transactions are those that the server has ended in the database, as far as it has counted them.
 func (b *bench) transactions(ctx context.Context) (int64, error) {
-	if err := rest(ctx, countsSettle); err != nil {
+	if err := rig.Rest(ctx, countsSettle); err != nil {
 		return 0, err
 	}
 	return rig.Count(ctx, b.stack.Direct.DSN(), "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()")
@@ -265,7 +265,7 @@ func (b *bench) autovacuum(ctx context.Context, to string) error {
 
 // quiet measures what the sessions cost, once housekeeping rests.
 func (b *bench) quiet(ctx context.Context) (q quiet, err error) {
-	if err := rest(ctx, idleSettle); err != nil {
+	if err := rig.Rest(ctx, idleSettle); err != nil {
 		return q, err
 	}
 	before, err := b.transactions(ctx)
@@ -285,7 +285,7 @@ func (b *bench) quiet(ctx context.Context) (q quiet, err error) {
 		return q, err
 	}
 	q.serverCPU = after - server
-	if err := rest(ctx, quietWindow-time.Since(began)); err != nil {
+	if err := rig.Rest(ctx, quietWindow-time.Since(began)); err != nil {
 		return q, err
 	}
 	n, err := b.transactions(ctx)
@@ -308,7 +308,7 @@ func (b *bench) crowd(ctx context.Context, r *waitingResult) error {
 		if _, err := rig.Exec(ctx, b.stack.Proxy.DSN(), fmt.Sprintf("select count(mbus4.post('w0', 'a=>1')) from generate_series(1, %d)", manyWaiting)); err != nil {
 			return err
 		}
-		if err := rest(ctx, settleTime); err != nil {
+		if err := rig.Rest(ctx, settleTime); err != nil {
 			return err
 		}
 	}
@@ -353,38 +353,38 @@ func (b *bench) crowd(ctx context.Context, r *waitingResult) error {
 	return nil
 }
 
-func (r *report) waitingTargets() []target {
-	wanted := []target{
-		{what: "commit of a post to the row at a call that waits, same proxy, p50, p99", wanted: "at most 1 ms, 5 ms"},
-		{what: "the same through two proxies", wanted: "at most 3 ms, 15 ms"},
-		{what: "1,000 calls that wait on 1,000 queues, nothing happening: processor, transactions of the server, beyond as many sessions that do not", wanted: "at most 1 % of a core, 2 a second"},
-		{what: "1,000 calls that wait on one queue, 2,000 posts a second: transactions for each message", wanted: "at most 1.2"},
-		{what: "10,000 calls that wait through pgbouncer in transaction mode, 20 server connections: memory of the proxy", wanted: "at most 128 MiB"},
+func (r *report) waitingTargets() []rig.Target {
+	wanted := []rig.Target{
+		{What: "commit of a post to the row at a call that waits, same proxy, p50, p99", Wanted: "at most 1 ms, 5 ms"},
+		{What: "the same through two proxies", Wanted: "at most 3 ms, 15 ms"},
+		{What: "1,000 calls that wait on 1,000 queues, nothing happening: processor, transactions of the server, beyond as many sessions that do not", Wanted: "at most 1 % of a core, 2 a second"},
+		{What: "1,000 calls that wait on one queue, 2,000 posts a second: transactions for each message", Wanted: "at most 1.2"},
+		{What: "10,000 calls that wait through pgbouncer in transaction mode, 20 server connections: memory of the proxy", Wanted: "at most 128 MiB"},
 	}
 	w := r.waiting
 	for i := range wanted {
-		wanted[i].figure, wanted[i].state = "-", "not measured"
+		wanted[i].Figure, wanted[i].State = "-", "not measured"
 		if w != nil && w.err != nil {
-			wanted[i].state = "**INVALID**"
+			wanted[i].State = "**INVALID**"
 		}
 	}
 	if w == nil || w.err != nil {
 		return wanted
 	}
 	say := func(i int, ok bool, format string, args ...any) {
-		wanted[i].figure, wanted[i].state = fmt.Sprintf(format, args...), verdict(ok)
+		wanted[i].Figure, wanted[i].State = fmt.Sprintf(format, args...), rig.Verdict(ok)
 	}
 	for i, of := range []struct {
 		times     []time.Duration
 		p50, most time.Duration
 	}{{w.same, time.Millisecond, 5 * time.Millisecond}, {w.across, 3 * time.Millisecond, 15 * time.Millisecond}} {
-		p50, p99 := percentile(of.times, 0.5), percentile(of.times, 0.99)
-		say(i, p50 <= of.p50 && p99 <= of.most, "%s, %s", tenths(p50), tenths(p99))
+		p50, p99 := rig.Percentile(of.times, 0.5), rig.Percentile(of.times, 0.99)
+		say(i, p50 <= of.p50 && p99 <= of.most, "%s, %s", rig.Tenths(p50), rig.Tenths(p99))
 	}
 	share, queries := w.waits.share()-w.idle.share(), w.waits.queries-w.idle.queries
 	say(2, share <= 0.01 && queries <= 2, "%.1f %%, %.1f (%.1f %%, %.1f without)", 100*share, queries, 100*w.idle.share(), w.idle.queries)
 	say(4, w.pooled.residentKiB <= 128<<10, "%.0f MiB with %d of them, a message p50 %s, p99 %s", float64(w.pooled.residentKiB)/1024, w.pooled.calls,
-		tenths(percentile(w.pooled.times, 0.5)), tenths(percentile(w.pooled.times, 0.99)))
+		rig.Tenths(rig.Percentile(w.pooled.times, 0.5)), rig.Tenths(rig.Percentile(w.pooled.times, 0.99)))
 	say(3, w.queries <= 1.2, "%.2f, of %d messages", w.queries, w.got)
 	return wanted
 }

@@ -42,7 +42,7 @@ func (b *bench) pooledWaits(ctx context.Context, dir string, r *pooledResult) er
 	}
 	defer c.stop()
 	c.start(ctx, func(i int) string { return fmt.Sprint("w", i%manyWaiting) })
-	if err := rest(ctx, pooledSettle); err != nil {
+	if err := rig.Rest(ctx, pooledSettle); err != nil {
 		return err
 	}
 	if r.residentKiB, err = rig.ResidentKiB(pooled.PID); err != nil {
@@ -63,7 +63,7 @@ func (b *bench) pooledWaits(ctx context.Context, dir string, r *pooledResult) er
 			if time.Since(posted) > time.Minute {
 				return fmt.Errorf("INVALID: nobody has got message %d", i)
 			}
-			if err := rest(ctx, 100*time.Microsecond); err != nil {
+			if err := rig.Rest(ctx, 100*time.Microsecond); err != nil {
 				return err
 			}
 		}

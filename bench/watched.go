@@ -34,16 +34,20 @@ var watchedActions = []string{"select", "post", "consume"} //nolint:gochecknoglo
 
 // watchedCells compare what goes through a proxy with metrics, page and console in use, and through one with tracing as well, with what goes through one
 // without.
-func (b *bench) watchedCells(alone, watched, traced rig.Path) []*cell {
+func watchedCells(alone, watched, traced rig.Path) []*cell {
 	var cells []*cell
 	for _, action := range watchedActions {
 		for _, mode := range protocols {
-			c := &cell{name: watchedCell(action, mode), many: true}
+			c := &cell{name: watchedCell(action, mode)}
+			work := &stock{side: side{name: alonePath, path: alone.To(plain.ours.database), words: plain.ours}, posts: action == "post"}
+			if action == "select" {
+				work = nil
+			}
 			for _, x := range []struct {
 				name string
 				path rig.Path
 			}{{alonePath, alone}, {watchedPath, watched}, {tracedPath, traced}} {
-				c.arms = append(c.arms, arm{name: x.name, run: b.watchedRun(action, mode, x.name, x.path)})
+				c.turns = append(c.turns, watchedTurn(action, mode, x.name, x.path, work))
 			}
 			cells = append(cells, c)
 		}
@@ -51,27 +55,22 @@ func (b *bench) watchedCells(alone, watched, traced rig.Path) []*cell {
 	return cells
 }
 
-func (b *bench) watchedRun(action, mode, name string, path rig.Path) func(context.Context) (sample, error) {
-	if action == "select" {
-		return func(ctx context.Context) (sample, error) {
-			return b.pgbench(ctx, path, load{mode: mode, clients: watchedClients, seconds: b.opt.seconds})
-		}
+func watchedTurn(action, mode, name string, path rig.Path, work *stock) turn {
+	t := turn{name: name, path: path, clients: watchedClients, stock: work}
+	switch action {
+	case "select":
+		t.say = selects(mode)
+	case "post":
+		t.path, t.say = path.To(plain.ours.database), always(mode, plain.ours.postOne())
+	default:
+		t.path, t.say = path.To(plain.ours.database), always(mode, plain.ours.consume(1))
 	}
-	on := side{name: name, path: path.To(plain.ours.database), words: plain.ours}
-	if action == "post" {
-		return func(ctx context.Context) (sample, error) {
-			return b.post(ctx, on, 1, load{mode: mode, clients: watchedClients, seconds: b.opt.seconds})
-		}
-	}
-	x := &consumer{side: on, batch: 1, rate: firstRateOne, script: on.consume(1)}
-	return func(ctx context.Context) (sample, error) {
-		return b.consume(ctx, x, mode, watchedClients, b.opt.seconds)
-	}
+	return t
 }
 
 // watched starts two more proxies, with all that lets them be looked at, looks at them all the time, and runs the cells.
 func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) {
-	if len(b.wantedOf(b.watchedCells(rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
+	if len(b.wantedOf(watchedCells(rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
 		return nil
 	}
 	sink, _ := collector()
@@ -99,7 +98,7 @@ func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) 
 			})
 		})
 	}
-	for _, c := range b.wantedOf(b.watchedCells(b.stack.Proxy, paths[0], paths[1])) {
+	for _, c := range b.wantedOf(watchedCells(b.stack.Proxy, paths[0], paths[1])) {
 		r.cells = append(r.cells, b.run(ctx, c))
 	}
 	stop()

@@ -65,6 +65,12 @@ func (w words) post(n int, mode string) string {
 	return newValues + w.statement("g + :n", "'m' || g + :n || '.' || :salt", "'m' || g + :prev || '.' || :prevsalt", fmt.Sprintf(" from generate_series(1, %d) g", n)) + ";"
 }
 
+// postOne posts a message whose value is a literal.
+func (w words) postOne() string {
+	w.values = oneValue
+	return w.statement("1", "", "", "")
+}
+
 // fill posts the messages from one number to another.
 func (w words) fill(from, to int64) string {
 	text := w.statement("g", "'m' || g", fmt.Sprint("'m' || g - ", waitsBehind), fmt.Sprintf(" from generate_series(%d, %d) g", from, to))
@@ -108,8 +114,11 @@ const plainValues = "hstore('n', {n}::text)"
 // call planned each time in the simple protocol, see docs/adr/0014-prepared-statements.md.
 const oneValue = "'n=>1'"
 
-// simpleMode is the simple protocol, as pgbench calls it.
-const simpleMode = "simple"
+// Protocols, as pgbench calls them.
+const (
+	simpleMode   = "simple"
+	preparedMode = "prepared"
+)
 
 // oneHeader stands for headersValue likewise.
 const (

@@ -34,18 +34,26 @@ func (d *Database) Name() string { return d.installed.Database() }
 // NoteOrder tells that a message is about to be posted that may wait for others.
 func (d *Database) NoteOrder() { d.features.NoteOrdered() }
 
+// NoteTriggers tells that a trigger is about to be made.
+func (d *Database) NoteTriggers() { d.features.NoteTriggers() }
+
 // NoteSemaphores tells that a transaction that called functions of semaphores has ended, committed or not: what it
 // may have made possible is granted at once. It does not wait.
 func (d *Database) NoteSemaphores() {
 	d.granter.Note()
 	if !d.granter.Leads() {
-		d.watcher.Note(false) // the events are posted by another proxy, which may not know yet that somebody waits here
+		d.watcher.Note(waiting.QueuesOf(semaphore.Events), false) // the events are posted by another proxy, which may not know yet that somebody waits here
 	}
 }
 
-// NoteMessages tells that a transaction that may have posted messages or given some back has ended, posted that it has called functions that
-// post. It does not wait.
-func (d *Database) NoteMessages(posted bool) { d.watcher.Note(posted) }
+// NoteMessages tells that a transaction that may have posted messages to those queues or given some back has ended, posted that it has called
+// functions that post. It does not wait.
+func (d *Database) NoteMessages(queues waiting.Queues, posted bool) {
+	d.watcher.Note(queues, posted)
+}
+
+// Awaited reports whether it matters of which queues NoteMessages is told.
+func (d *Database) Awaited() bool { return d.watcher.Awaited() }
 
 // Join takes a place in the line of those who wait for messages.
 func (d *Database) Join(key waiting.Key) *waiting.Place { return d.watcher.Lines.Join(key) }

@@ -322,8 +322,8 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 		return nil, refusal.Wrap("preparing database "+name, err)
 	}
 	log := e.log.With(zap.String("database", name))
-	watcher := waiting.NewWatcher(e.server, in, e.look, e.waitSweep, log)
-	granter := semaphore.NewGranter(e.server, in, e.semaphores, func() { watcher.Note(true) }, log)
+	watcher := waiting.NewWatcher(e.server, in, features, e.look, e.waitSweep, log)
+	granter := semaphore.NewGranter(e.server, in, e.semaphores, func() { watcher.Note(waiting.QueuesOf(semaphore.Events), true) }, log)
 	return &Database{
 		engine:    e,
 		installed: in,

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 )
 
 // curious is a Prober: a text with /*ask SQL*/ has the question SQL, and {answer} in it stands for what the
@@ -22,14 +22,14 @@ var askMark = regexp.MustCompile(`(?s)/\*ask (.*?)\*/`) //nolint:gochecknoglobal
 
 func (r *curious) Mentions(text []byte) bool { return askMark.Match(text) || r.Stepping.Mentions(text) }
 
-func (r *curious) Probe(_ context.Context, _ pipeline.StatementContext, text string) string {
+func (r *curious) Probe(_ context.Context, _ statements.Context, text string) string {
 	if m := askMark.FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 	return ""
 }
 
-func (r *curious) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r *curious) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	if askMark.MatchString(text) && !proxytest.LateMark.MatchString(text) {
 		return &proxytest.SteppingPlan{Rewriter: &r.Stepping, Name: "plan", Text: strings.ReplaceAll(text, "{answer}", sc.Answer)}
 	}

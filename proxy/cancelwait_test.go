@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -42,7 +42,7 @@ func (r *waitingRewriter) at(place string) {
 	}
 }
 
-func (r *waitingRewriter) Rewrite(_ context.Context, _ pipeline.StatementContext, text string) pipeline.Plan {
+func (r *waitingRewriter) Rewrite(_ context.Context, _ statements.Context, text string) statements.Plan {
 	r.at("rewrite")
 	return waitingPlan{&proxytest.SteppingPlan{Rewriter: &r.Stepping, Name: "plan", Text: text}, r}
 }
@@ -62,7 +62,7 @@ type waitingPlan struct {
 
 func (waitingPlan) BindTime() bool { return true }
 
-func (waitingPlan) Prelude(context.Context, pipeline.StatementContext, wire.Values) pipeline.Plan {
+func (waitingPlan) Prelude(context.Context, statements.Context, wire.Values) statements.Plan {
 	return nil
 }
 
@@ -71,19 +71,19 @@ func (p waitingPlan) Waits() bool {
 	return true
 }
 
-func (p waitingPlan) Wait(context.Context, pipeline.StatementContext, wire.Values) (pipeline.Wait, pipeline.Plan) {
+func (p waitingPlan) Wait(context.Context, statements.Context, wire.Values) (statements.Wait, statements.Plan) {
 	p.r.at("wait")
 	return p, nil
 }
 
-func (p waitingPlan) Probe() pipeline.Plan {
+func (p waitingPlan) Probe() statements.Plan {
 	p.r.at("probe")
 	return &proxytest.SteppingPlan{Rewriter: p.Rewriter, Name: "probe", Text: "select ''"}
 }
 
 func (waitingPlan) Prepares() bool { return false }
 
-func (p waitingPlan) Answered(string, bool) (run bool, refused pipeline.Plan) {
+func (p waitingPlan) Answered(string, bool) (run bool, refused statements.Plan) {
 	p.r.at("answered")
 	return false, nil
 }
@@ -93,7 +93,7 @@ func (p waitingPlan) Sleep(wake func()) {
 	p.r.slept <- wake
 }
 
-func (p waitingPlan) Awake() (over bool, refused pipeline.Plan) {
+func (p waitingPlan) Awake() (over bool, refused statements.Plan) {
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	return p.r.over, nil
@@ -102,7 +102,7 @@ func (p waitingPlan) Awake() (over bool, refused pipeline.Plan) {
 func (waitingPlan) Stand(time.Duration) bool { return false }
 func (waitingPlan) Room() time.Duration      { return 0 }
 
-func (p waitingPlan) Statement() pipeline.Plan {
+func (p waitingPlan) Statement() statements.Plan {
 	p.r.at("statement")
 	return p
 }

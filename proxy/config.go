@@ -12,7 +12,7 @@ import (
 	"mbusproxy/proxy/auth"
 	"mbusproxy/proxy/endpoint"
 	"mbusproxy/proxy/listen"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 )
 
 // Config says how a Server listens, where sessions go and what limits hold. It is not changed by
@@ -55,7 +55,7 @@ type Config struct {
 	// Verifiers lets the proxy offer channel binding to clients with TLS; nil: it does not.
 	Verifiers auth.Verifiers
 	// Rewriter decides about statements; nil makes a plain relay.
-	Rewriter pipeline.Rewriter
+	Rewriter statements.Rewriter
 	// Console serves those who log in to a database of its name; nil: there is none.
 	Console Console
 	// Log gets the proxy's own events; nil discards them. Payloads are never logged.

@@ -2,17 +2,18 @@
 // then moves protocol messages between a client and a Postgres server. This package is its face: the [Server] and what it does
 // as a whole, which is to accept, to reload, to drain and to cancel. The rooms below do the work:
 //
-//	wire      the bytes of the protocol
-//	fatal     what the proxy itself says to clients
-//	memory    what sessions share of memory
-//	pipeline  what the client has requested and what of it is outstanding; the Rewriter
-//	endpoint  one connection
-//	listen    addresses and options of sockets
-//	upstream  the servers
-//	scram     SCRAM-SHA-256
-//	auth      authentication
-//	startup   clients that have not logged in
-//	relay     the sessions
+//	wire        the bytes of the protocol
+//	fatal       what the proxy itself says to clients
+//	memory      what sessions share of memory
+//	statements  what is asked about statements: the Rewriter, its Plans
+//	pipeline    what the client has requested and what of it is outstanding
+//	endpoint    one connection
+//	listen      addresses and options of sockets
+//	upstream    the servers
+//	scram       SCRAM-SHA-256
+//	auth        authentication
+//	startup     clients that have not logged in
+//	relay       the sessions
 //
 // # Invariants
 //

@@ -7,18 +7,18 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 )
 
 // thinkingProber holds each text with mbus4 while it thinks of a question, and then has none.
 type thinkingProber struct{ *holdingRewriter }
 
-func (r thinkingProber) Probe(ctx context.Context, _ pipeline.StatementContext, _ string) string {
+func (r thinkingProber) Probe(ctx context.Context, _ statements.Context, _ string) string {
 	r.hold(ctx)
 	return ""
 }
 
-func (r thinkingProber) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r thinkingProber) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	return r.Stepping.Rewrite(ctx, sc, text)
 }
 

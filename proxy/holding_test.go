@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -37,7 +37,7 @@ func (r *holdingRewriter) hold(ctx context.Context) {
 	}
 }
 
-func (r *holdingRewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r *holdingRewriter) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	plan := r.Stepping.Rewrite(ctx, sc, text)
 	if plan.BindTime() {
 		return heldPlan{plan.(*proxytest.SteppingPlan), r}
@@ -51,7 +51,7 @@ type heldPlan struct {
 	holding *holdingRewriter
 }
 
-func (p heldPlan) Prelude(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+func (p heldPlan) Prelude(ctx context.Context, sc statements.Context, values wire.Values) statements.Plan {
 	p.holding.hold(ctx)
 	return p.SteppingPlan.Prelude(ctx, sc, values)
 }

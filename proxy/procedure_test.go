@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -31,7 +31,7 @@ func (r *proceeding) Mentions(text []byte) bool {
 	return tagMark.Match(text) || r.Stepping.Mentions(text)
 }
 
-func (r *proceeding) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r *proceeding) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	p := proceedingPlan{SteppingPlan: r.Stepping.Rewrite(ctx, sc, text).(*proxytest.SteppingPlan), ends: strings.Contains(text, "/*ends*/")}
 	if m := tagMark.FindStringSubmatch(text); m != nil && sc.Simple {
 		p.tag = m[1]

@@ -15,7 +15,7 @@ import (
 // itself crashes Postgres 15.
 type writer struct {
 	*rand.Rand
-	steps    bool // there are statements with steps, and what may end in errUnclear is left out
+	steps    bool // there are statements with steps, and what may end in names.ErrUnclear is left out
 	script   wiretest.Script
 	messages []pgproto3.FrontendMessage // of the turn under way
 }

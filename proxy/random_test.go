@@ -16,7 +16,7 @@ import (
 // the texts goes through a plan that moves positions, so a report attributed to the wrong message
 // differs. The second has copies that fail in ways after which attribution is a guess (see tracker).
 // In the third some plans have steps and hidden statements; a step that is missed, or runs for
-// another statement, makes an error. They leave out what may end in errUnclear: copies of the extended
+// another statement, makes an error. They leave out what may end in names.ErrUnclear: copies of the extended
 // protocol, and names taken by a Query that may be skipped.
 func TestRandomSequences(t *testing.T) {
 	rounds := 150

@@ -9,18 +9,18 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 )
 
 // waiting is a Rewriter that answers when it is let, or when its context ends.
 type waiting struct {
 	proxytest.Marking
-	entered  chan pipeline.StatementContext
+	entered  chan statements.Context
 	proceed  chan struct{}
 	canceled chan struct{}
 }
 
-func (r waiting) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r waiting) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	r.entered <- sc
 	select {
 	case <-r.proceed:
@@ -35,7 +35,7 @@ func (r waiting) Rewrite(ctx context.Context, sc pipeline.StatementContext, text
 // says, nor other sessions, and hears of the session's end.
 func TestRewriterMayBlock(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		r := waiting{entered: make(chan pipeline.StatementContext, 2), proceed: make(chan struct{}), canceled: make(chan struct{})}
+		r := waiting{entered: make(chan statements.Context, 2), proceed: make(chan struct{}), canceled: make(chan struct{})}
 		way.loops = min(way.loops, 1) // both sessions in the same one
 		p := start(t, way, func(c *Config) { c.Rewriter = r })
 		w, other := login(t, p.addr), login(t, p.addr)

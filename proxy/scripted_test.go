@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
-	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/relay"
+	"mbusproxy/proxy/statements"
 )
 
 // ending is one session with a scripted server, from its first ReadyForQuery on. Ends of it are played in each way
@@ -61,7 +61,7 @@ type endingWay struct {
 // asks for it.
 type endingRewriter struct{ *holdingRewriter }
 
-func (r *endingRewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r *endingRewriter) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	if strings.Contains(text, "mbus4.panic") {
 		panic("asked to")
 	}

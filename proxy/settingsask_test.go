@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 )
 
 // telling is a Rewriter that has each text with mbus4 tell under which settings it was read.
@@ -17,7 +17,7 @@ type telling struct{ proxytest.Stepping }
 
 func (r *telling) Mentions(text []byte) bool { return strings.Contains(string(text), "mbus4") }
 
-func (r *telling) Rewrite(_ context.Context, sc pipeline.StatementContext, _ string) pipeline.Plan {
+func (r *telling) Rewrite(_ context.Context, sc statements.Context, _ string) statements.Plan {
 	return &proxytest.SteppingPlan{Rewriter: &r.Stepping, Name: "plan", Text: fmt.Sprintf("select '%t %s'", sc.EscapeStrings, sc.Encoding)}
 }
 

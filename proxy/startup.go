@@ -171,7 +171,7 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 	return sess, nil, g.Rest, nil
 }
 
-// secretLen is the length of StatementContext.Secret, in letters of 5 bits.
+// secretLen is the length of statements.Context.Secret, in letters of 5 bits.
 const secretLen = 16
 
 // connect finds a server that takes the session and relays authentication with it, for which a is the beginning. keyed is called with the session's

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/wire"
 )
 
@@ -321,7 +321,7 @@ func TestTooManySteps(t *testing.T) {
 		w := login(t, p.addr)
 		w.send(proxytest.Query("begin"), proxytest.Parse("s", proxytest.LateText))
 		w.until('Z')
-		for i := range pipeline.MaxPreludes {
+		for i := range names.MaxPreludes {
 			w.send(proxytest.Bind(fmt.Sprint("p", i), "s"))
 		}
 		w.send(&pgproto3.Close{ObjectType: 'P', Name: "p7"}, proxytest.Bind("p7", "s"), proxytest.Sync())
@@ -331,11 +331,11 @@ func TestTooManySteps(t *testing.T) {
 		w.send(proxytest.Query("commit"), proxytest.Query("begin")) // and all are gone
 		w.until('Z')
 		w.until('Z')
-		for i := range pipeline.MaxPreludes + 1 {
+		for i := range names.MaxPreludes + 1 {
 			w.fe.Send(proxytest.Bind(fmt.Sprint("q", i), "s"))
 		}
 		w.send(proxytest.Sync())
-		if got := w.until('Z'); !strings.Contains(got, "ERROR 54000") || strings.Count(got, "BindComplete") != pipeline.MaxPreludes {
+		if got := w.until('Z'); !strings.Contains(got, "ERROR 54000") || strings.Count(got, "BindComplete") != names.MaxPreludes {
 			t.Error(got)
 		}
 		if got := w.query("rollback"); !strings.Contains(got, "ROLLBACK") {

@@ -187,16 +187,19 @@ func TestBodies(t *testing.T) {
 // What the engine is told of when a transaction ends: calls of semaphores change no messages.
 func TestWhatAPlanTellsOf(t *testing.T) {
 	const release, post, consume = "select mbus4.semaphore_release('s', 1)", "select mbus4.post('q', '')", "select mbus4.consume('q')"
-	for sql, want := range map[string][3]bool{
-		release:                 {true, false, false},
-		post:                    {false, true, true},
-		consume:                 {false, true, false},
-		release + "; " + post:   {true, true, true},
-		consume + ";" + release: {true, true, false},
+	const trigger, subscribe = "select mbus4.create_trigger('q', 'r')", "select mbus4.create_temporary_consumer('q')"
+	for sql, want := range map[string][4]bool{
+		release:                 {true, false, false, false},
+		post:                    {false, true, true, false},
+		consume:                 {false, true, false, false},
+		release + "; " + post:   {true, true, true, false},
+		consume + ";" + release: {true, true, false, false},
+		trigger:                 {false, true, false, true},
+		subscribe:               {false, true, false, true},
 	} {
 		p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
-		if got := [3]bool{p.Signals(), p.Writes(), p.Posts()}; got != want {
-			t.Errorf("%s: semaphores, messages, posts: %v; want %v", sql, got, want)
+		if got := [4]bool{p.Signals(), p.Writes(), p.Posts(), p.MakesTriggers()}; got != want {
+			t.Errorf("%s: semaphores, messages, posts, triggers: %v; want %v", sql, got, want)
 		}
 	}
 }

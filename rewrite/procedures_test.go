@@ -71,7 +71,8 @@ func TestProcedureReport(t *testing.T) {
 	p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
 	rep := &plan.Report{Code: "42846", Message: "cannot cast type date to integer", Position: 1 + strings.Index(p.SQL(), "::integer")}
 	if !p.EditReport(rep) || rep.Code != "42883" || rep.Message != "procedure mbus4.process_queue does not exist with these arguments" ||
-		rep.Hint != "The procedure is mbus4.process_queue(current_process_id integer, handler text default null)." ||
+		rep.Hint != "The procedure is mbus4.process_queue(current_process_id integer, handler text default null, max_attempts integer default null, "+
+			"backoff interval default null, max_backoff interval default null, jitter double precision default null)." ||
 		rep.Detail != "cannot cast type date to integer" {
 		t.Errorf("gives %+v", rep)
 	}

@@ -10,7 +10,7 @@ umask 022 # as root the server runs as another user, who must be able to read it
 if ! command -v go >/dev/null 2>&1; then PATH=$PATH:/usr/local/go/bin; fi
 
 declare -A releases=([15]=15.18.0-beta.17 [16]=16.14.0-beta.17 [17]=17.10.0-beta.17 [18]=18.4.0-beta.17)
-packages=(./cmd/mbusproxy ./engine/... ./integration/... ./internal/app ./internal/pgcluster ./proxy/... ./selector)
+packages=(./cmd/mbusproxy ./engine/... ./integration/... ./internal/app ./internal/explain ./internal/pgcluster ./internal/rewriter ./proxy/... ./selector)
 newest=18
 
 case $(uname -sm) in

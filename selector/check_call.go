@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/selector/pattern"
 )
 
 const hintFunctions = "docs/selectors.md lists the functions that a selector may call."
@@ -110,9 +112,9 @@ func (c *compiler) escaped(args []*expr, at int) (*expr, *Error) {
 			return nil, refuse(at, codeNotSupported, hintConstant, "a pattern that is no constant is not allowed in a selector")
 		}
 	}
-	p, err := likeEscape(args[0].lit.text, args[1].lit.text, at)
-	if err != nil {
-		return nil, err
+	p, refused := pattern.Escape(args[0].lit.text, args[1].lit.text)
+	if refused != nil {
+		return nil, refusePattern(at, refused)
 	}
 	return &expr{typ: unknown, lit: &literal{text: p}, at: at}, nil
 }

@@ -23,8 +23,6 @@ const (
 	codeInvalidText       = "22P02"
 	codeInvalidDate       = "22007"
 	codeOutOfRange        = "22003"
-	codeInvalidRegexp     = "2201B"
-	codeInvalidEscape     = "22025"
 	codeArraySubscript    = "2202E"
 	codeSyntax            = "42601"
 	codeUndefinedColumn   = "42703"

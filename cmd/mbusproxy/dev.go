@@ -16,6 +16,7 @@ import (
 
 	"mbusproxy/internal/app"
 	"mbusproxy/internal/pgcluster"
+	"mbusproxy/internal/told"
 )
 
 const (
@@ -112,7 +113,7 @@ func serveCluster(ctx context.Context, cfg app.Config, cluster *pgcluster.Cluste
 		greet(std, cluster, addrs, moved)
 	})
 	if errors.Is(context.Cause(ctx), errPostgresEnded) {
-		return &app.Error{
+		return &told.Error{
 			Message: "the private Postgres ended by itself",
 			Hint:    "its log is " + filepath.Join(cluster.Dir(), "server.log"),
 		}

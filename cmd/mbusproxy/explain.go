@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"mbusproxy/internal/app"
+	"mbusproxy/internal/explain"
 )
 
 func explainCommand(std streams) *cobra.Command {
-	cfg := app.ExplainConfig{Out: std.out}
+	cfg := explain.Config{Out: std.out}
 	f := newFlagSet("explain", "explain [--admin DSN] [--prepared] [--output json] [STATEMENT | -]",
 		"Prints how a statement with calls of mbus4 is served, and the SQL that the server gets. Nothing is run, and\nnothing is changed. Without an argument, or with -, the text comes from standard input. Ends with 1 where a\nstatement is refused.")
 	f.takes = 1
@@ -26,11 +27,11 @@ func explainCommand(std streams) *cobra.Command {
 			return err
 		}
 		cfg.JSON = output == "json"
-		return explain(f, cfg)
+		return runExplain(f, cfg)
 	})
 }
 
-func explain(f *flagSet, cfg app.ExplainConfig) error {
+func runExplain(f *flagSet, cfg explain.Config) error {
 	if err := app.CheckUnqualified(cfg.Unqualified); err != nil {
 		return f.misuse("--unqualified: " + err.Error())
 	}
@@ -48,5 +49,5 @@ func explain(f *flagSet, cfg app.ExplainConfig) error {
 	}
 	ctx, release := untilSignal(func() {})
 	defer release()
-	return app.Explain(ctx, cfg)
+	return explain.Run(ctx, cfg)
 }

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"mbusproxy/internal/app"
 	"mbusproxy/internal/cli"
 	"mbusproxy/internal/pgcluster"
+	"mbusproxy/internal/told"
 )
 
 // usageError is a mistake in flags, environment or configuration file.
@@ -37,7 +37,7 @@ func report(w io.Writer, err error) int {
 		client  *cli.Error
 		misuse  *usageError
 		cluster *pgcluster.Error
-		known   *app.Error
+		known   *told.Error
 	)
 	switch {
 	case errors.As(err, &misuse):

@@ -12,6 +12,7 @@ import (
 
 	"mbusproxy/internal/app"
 	"mbusproxy/internal/systemd"
+	"mbusproxy/internal/told"
 )
 
 const (
@@ -36,7 +37,7 @@ func serve(std streams) error {
 	manager := systemd.FromEnvironment()
 	sockets, err := systemd.Listeners()
 	if err != nil {
-		return &app.Error{
+		return &told.Error{
 			Message: fmt.Sprintf("the service manager's sockets cannot be used: %v", err),
 			Hint:    "docs/install.md has a socket unit that works", Err: err,
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -87,7 +88,13 @@ func Parse(dsn string) (*Server, error) {
 	// Without a handler pgx keeps all notifications, and any role may send them.
 	cfg.OnNotification = func(c *pgconn.PgConn, n *pgconn.Notification) {
 		if n.PID != c.PID() {
-			c.CustomData()[told] = true
+			payloads, _ := c.CustomData()[told].([]string)
+			switch {
+			case len(payloads) >= mostTold:
+				payloads[0] = "" // a payload that says nothing stands for all that are not kept
+			case !slices.Contains(payloads, n.Payload):
+				c.CustomData()[told] = append(payloads, n.Payload)
+			}
 		}
 	}
 	if cfg.RuntimeParams["application_name"] == "" {
@@ -133,10 +140,14 @@ func connectError(database string, err error) *refusal.Error {
 
 const told = "told"
 
-// Told reports whether another session has notified one of ours since Told was called last for it. It belongs to whoever uses conn.
-func Told(conn *pgx.Conn) bool {
+// mostTold is how many payloads are kept.
+const mostTold = 64
+
+// Told returns the payloads of what other sessions have notified one of ours since Told was called last for it; one that is empty stands for anything. It
+// belongs to whoever uses conn.
+func Told(conn *pgx.Conn) (payloads []string) {
 	data := conn.PgConn().CustomData()
-	_, is := data[told]
+	payloads, _ = data[told].([]string)
 	delete(data, told)
-	return is
+	return payloads
 }

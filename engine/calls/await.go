@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"strconv"
 	"strings"
 
 	"mbusproxy/sqlfuncs"
@@ -19,9 +20,11 @@ func (t *Texts) Await(site Site, call PreludeCall) string {
 	if call.Func.WaitsForOne() {
 		helper, what = awaitMessage, "msgid"
 	}
-	return "select " + sqlfuncs.Schema + "." + t.helperName(helper, site.HstoreSchema) + "(" + strings.Join([]string{
-		sqlfuncs.QuoteLiteral(call.mark()), literal("qname"), literal("cname"), literal(what), literal(call.Func.Wait),
-	}, ", ") + ")"
+	args := []string{sqlfuncs.QuoteLiteral(call.mark()), literal("qname"), literal("cname"), literal(what), literal(call.Func.Wait)}
+	if helper == await {
+		args = append(args, literal(call.Func.Amount), literal("lease"), strconv.FormatBool(call.Func.Serves == "lease"))
+	}
+	return "select " + sqlfuncs.Schema + "." + t.helperName(helper, site.HstoreSchema) + "(" + strings.Join(args, ", ") + ")"
 }
 
 // Look returns the statement by which package waiting looks for all who wait, see sql/whole/look.sql.

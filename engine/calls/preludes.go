@@ -91,7 +91,23 @@ func (t *Texts) processQueue(call PreludeCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.fill("prelude/process_queue", map[string]any{"Error": call.ownError(), "Process": process, "Text": handler, "Parts": scope{}}), nil
+	var policy strings.Builder
+	for _, p := range call.Func.Params[2:] {
+		policy.WriteString(call.setting("mbus4_"+p.Name, p))
+	}
+	return t.fill("prelude/process_queue", map[string]any{"Error": call.ownError(), "Process": process, "Text": handler, "Policy": policy.String(), "Parts": scope{}}), nil
+}
+
+// setting is SQL that sets a variable to the value of an argument.
+func (c PreludeCall) setting(variable string, p sqlfuncs.Param) string {
+	cast := p.Type.String()
+	if expression, ok := c.Expressions[p.Name]; ok {
+		return evaluation(variable, expression, cast) + "\n    "
+	}
+	if given := c.Args[p.Name]; given != nil {
+		return variable + " := " + sqlfuncs.QuoteLiteral(*given) + "::" + cast + ";\n    "
+	}
+	return ""
 }
 
 // statementText is SQL that sets mbus4_text, which is null before, to the statement that an argument is. One that must be

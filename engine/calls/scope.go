@@ -29,6 +29,7 @@ type shape struct {
 	traced       int
 	givesWait    bool
 	givesLease   bool
+	givesPolicy  bool
 	eitherOrder  bool
 	reads        string // Use.Reads with a comma before and behind each; "" for all
 }
@@ -52,6 +53,7 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 		givesAmount: f.Serves == "lease" && use.Given["amt"],
 		givesWait:   f.WaitsForOne() && use.Given[f.Wait],
 		givesLease:  f.Serves == "lease" && use.Given["lease"],
+		givesPolicy: f.Serves == "process_queue" && (use.Given["max_attempts"] || use.Given["backoff"] || use.Given["max_backoff"] || use.Given["jitter"]),
 		eitherOrder: use.EitherOrder,
 	}
 }
@@ -151,8 +153,9 @@ func newScope(s shape) scope {
 		"GivesAmount":  s.givesAmount, // of lease; else it is one message
 		"GivesWait":    s.givesWait,   // of take and take_from
 		"GivesLease":   s.givesLease,
-		"Columns":      s.reads,      // see Reads
-		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
+		"GivesPolicy":  s.givesPolicy, // of process_queue: more than process and handler
+		"Columns":      s.reads,       // see Reads
+		"FixesQueue":   s.fixesQueue,  // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }
 

@@ -235,7 +235,7 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	extend:        "call text, lease text, duration interval",
 	redrive:       "call text, qname text, selector text, amt int",
 	alterConsumer: "call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval",
-	await:         "call text, queue text, consumer text, selector text, wait interval",
+	await:         "call text, queue text, consumer text, selector text, wait interval, amt int, lease interval, leases boolean",
 	awaitMessage:  "call text, queue text, consumer text, message text, wait interval",
 	purge:         "call text, qname text, cname text",
 	noConsumer:    "call text, qname text, cname text",

@@ -120,7 +120,7 @@ func (t *Texts) Posting(site Site, queue string) (columns, ctes string) {
 	return argColumns(f.Arguments(nil)), t.Fragment(f, use, names).CTEs
 }
 
-// whole is a whole statement around a call: a query for columns of names.Call. args selects the arguments, n first.
+// whole is a whole statement around a call: a query for columns of the Call that names holds. args selects the arguments, n first.
 func (t *Texts) whole(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names, params []sqlfuncs.Param, columns, args string) string {
 	return t.fill("whole/statement", map[string]string{
 		"Call": names.Call, "Columns": argColumns(params), "Args": args, "Queries": t.Fragment(f, use, names).CTEs, "Result": columns,

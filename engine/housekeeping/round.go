@@ -12,6 +12,7 @@ import (
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
+	"mbusproxy/engine/waiting"
 )
 
 const (
@@ -90,7 +91,7 @@ func (k *Keeper) tick(ctx context.Context) error {
 		posted, err := k.scheduler.Tick(ctx, k.conn)
 		done = err == nil
 		if posted > 0 {
-			k.config.Watcher.Note(true)
+			k.config.Watcher.Note(waiting.AnyQueue, true)
 			k.config.Log.Debug("schedules posted", zap.Int("messages", posted))
 		}
 		return err

@@ -19,7 +19,7 @@ func newKeeper(t *testing.T, conn *pgx.Conn) *Keeper {
 	in, features, server, log := enginetest.Prepare(t, conn), &schema.Features{}, enginetest.Server(t), zap.NewNop()
 	return NewKeeper(Config{
 		Server: server, Installation: in, Features: features, Interval: time.Hour, Log: log,
-		Granter: semaphore.NewGranter(server, in, time.Hour, func() {}, log), Watcher: waiting.NewWatcher(server, in, waiting.Looks{}, time.Hour, log),
+		Granter: semaphore.NewGranter(server, in, time.Hour, func() {}, log), Watcher: waiting.NewWatcher(server, in, &schema.Features{}, waiting.Looks{}, time.Hour, log),
 	}, conn)
 }
 

@@ -62,6 +62,9 @@ func TestWaitingChecked(t *testing.T) {
 		"held, quiet":                {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, past: true, sweeps: true, quiet: true}},
 		"three calls, quiet":         {sizeSmall, machine{calls: 3, messages: 1, proxies: 1, sweeps: true, quiet: true}},
 		"two lines, quiet":           {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true, quiet: true}},
+		"two lines, unnamed, quiet":  {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true, quiet: true, unnamed: true}},
+		"two lines, two proxies":     {sizeLarge, machine{calls: 2, messages: 2, proxies: 2, proxy: apart, line: apart, of: [mostMessages]int{0, 1}, quiet: true}},
+		"two lines, no sweeps":       {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}}},
 		"two lines":                  {sizeLarge, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true}},
 		"selective":                  {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, selective: true, wants: [mostCalls]uint8{1, 3}, sweeps: true}},
 		"selective delays":           {sizeSmall, machine{calls: 2, messages: 1, proxies: 1, selective: true, wants: [mostCalls]uint8{0, 1}, delays: true, sweeps: true}},
@@ -123,6 +126,7 @@ func TestWaitingMutations(t *testing.T) {
 		"the last is woken first":               {one, wakesLast, notTheFirst},
 		"notifications are lost without sweeps": {lost, none, doesNotCome},
 		"posts past the proxies without sweeps": {machine{calls: 1, messages: 1, proxies: 1, past: true}, none, doesNotCome},
+		"another queue is named":                {machine{calls: 2, messages: 1, proxies: 1, line: apart}, namesOther, doesNotCome},
 		"none":                                  {told, none, ""},
 	} {
 		if raced && (c.machine == taken || c.machine == left) {

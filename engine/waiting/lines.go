@@ -20,18 +20,21 @@ type Lines struct {
 
 	mu    sync.Mutex
 	lines map[Key]*line
+	of    byQueue
 	idle  int // how many wait, in all lines
 	next  uint64
 	// version counts what may have changed what there is: signals, and looks of the Watcher at all lines.
 	version uint64
-	// changed says that all lines are to be looked at, and how soon; else those that are fresh.
+	// changed says that the lines of the queues touched are to be looked at, and how soon; else those that are fresh.
 	changed urgency
-	since   time.Time // when it became lookSoon
+	touched Queues
+	since   time.Time // when changed became lookSoon
 }
 
 // line are those who wait for the same.
 type line struct {
 	key    Key
+	queue  Queues   // 0: the message may be in any
 	places int      // of all, whether they wait or look
 	idle   []*Place // who waits, who has waited longest first
 	turns  int      // how many of the others have been woken, and have neither left nor come back
@@ -45,6 +48,8 @@ type line struct {
 	// again says that it is to be looked at once more at the next sweep: the last look may have found what fell due meanwhile, for those who were
 	// looking themselves just before, or who came to wait after it had been asked for how many.
 	again bool
+	// delayEnds is when the first delay ends of which the last look has told; zero: none does, or nobody knows.
+	delayEnds time.Time
 }
 
 // Place is that of one call in its line, from its first look to its end. Its methods are called one after the other. While it sleeps it takes no
@@ -65,7 +70,7 @@ type Place struct {
 
 // NewLines has nobody waiting. ring is called, with no lock held, where the Watcher is to look.
 func NewLines(ring func()) *Lines {
-	return &Lines{ring: ring, lines: make(map[Key]*line)}
+	return &Lines{ring: ring, lines: make(map[Key]*line), of: make(byQueue)}
 }
 
 // Join takes the last place of the line for key.
@@ -74,12 +79,31 @@ func (l *Lines) Join(key Key) *Place {
 	defer l.mu.Unlock()
 	of := l.lines[key]
 	if of == nil {
-		of = &line{key: key, fresh: true}
-		l.lines[key] = of
+		of = l.begin(key)
 	}
 	of.places++
 	l.next++
 	return &Place{lines: l, line: of, number: l.next, joined: time.Now(), version: l.version}
+}
+
+// begin makes a line, which is to be looked at. l.mu is held.
+func (l *Lines) begin(key Key) *line {
+	of := &line{key: key, fresh: true}
+	if key.Queue != "" {
+		of.queue = QueuesOf(key.Queue)
+	}
+	l.lines[key] = of
+	l.of[of.queue] = append(l.of[of.queue], of)
+	return of
+}
+
+// end forgets a line. l.mu is held.
+func (l *Lines) end(of *line) {
+	delete(l.lines, of.key)
+	rest := slices.DeleteFunc(l.of[of.queue], func(o *line) bool { return o == of })
+	if l.of[of.queue] = rest; len(rest) == 0 {
+		delete(l.of, of.queue)
+	}
 }
 
 // Stand has the call wait behind others who do, without a look of its own; Sleep comes next. false: nobody does, or one looks for all.
@@ -219,7 +243,7 @@ func (p *Place) Leave(served bool) {
 		}
 	}
 	if of.places--; of.places == 0 {
-		delete(l.lines, of.key)
+		l.end(of)
 	}
 }
 
@@ -250,27 +274,47 @@ type wanted struct {
 
 // found is what is known of a line.
 type found struct {
-	ready int  // how many messages can be delivered, as far as it matters
-	gone  bool // there is no such consumer
+	ready     int       // how many messages can be delivered, as far as it matters
+	gone      bool      // there is no such consumer
+	delayEnds time.Time // when the first delay ends; zero: none does
 }
 
-// ask begins a look: it returns the lines in which somebody waits, all or those that are to be looked at now. With all, what is known of the
-// delays of those in which nobody waits is forgotten: they are looked at when somebody does.
+// ask begins a look: it returns the lines in which somebody waits, all or those that are to be looked at now. What is known of the delays of
+// those of them in which nobody waits is forgotten: they are looked at when somebody does.
 func (l *Lines) ask(all bool) (asked []wanted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if all {
 		l.version++
 	}
-	all = all || l.changed != lookNever
-	l.changed = lookNever
+	touched, changed := l.touched, all || l.changed != lookNever
+	if all {
+		touched = AnyQueue
+	}
+	l.changed, l.touched = lookNever, 0
 	for key, of := range l.lines {
-		if of.fresh = of.fresh || all; of.fresh && len(of.idle) > 0 {
+		if of.fresh = of.fresh || changed && touched.has(of.queue); of.fresh && len(of.idle) > 0 {
 			of.fresh, of.again, of.asked, of.served, of.owed = false, false, len(of.idle)+of.turns, 0, false
+			of.delayEnds = time.Time{}
 			asked = append(asked, wanted{key, of.asked})
 		}
 	}
 	return asked
+}
+
+// due is called before ask: lines in which a delay has ended are to be looked at.
+func (l *Lines) due(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ended := false
+	for _, of := range l.lines {
+		if !of.delayEnds.IsZero() && !now.Before(of.delayEnds) {
+			of.delayEnds, of.fresh, ended = time.Time{}, true, true
+		}
+	}
+	if ended {
+		l.version++
+	}
 }
 
 // sweep is called at each sweep, before ask.
@@ -290,6 +334,7 @@ func (l *Lines) tell(key Key, f found) {
 	if of == nil {
 		return
 	}
+	of.delayEnds = f.delayEnds
 	of.again = f.ready > 0 && (of.places > len(of.idle) || f.ready == of.asked && of.places > of.asked)
 	switch {
 	case f.gone || key.Selective && f.ready > 0:
@@ -298,7 +343,7 @@ func (l *Lines) tell(key Key, f found) {
 		more := f.ready - of.turns
 		l.wake(of, more-of.served)
 		if more > 0 && of.served > 0 && len(of.idle) > 0 {
-			l.hurry(lookLater) // where it has counted none of those messages, there is more
+			l.hurry(lookLater, of.queue) // where it has counted none of those messages, there is more
 		}
 	}
 	of.asked, of.served = 0, 0

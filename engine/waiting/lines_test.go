@@ -111,7 +111,7 @@ func TestNothingIsMissedBetweenLookAndWait(t *testing.T) {
 		t.Fatal("something is pending though nothing has changed")
 	}
 	for name, change := range map[string]func(){
-		"signal": func() { l.Signal(false); l.ask(false) }, // and the look that follows it comes before the place waits
+		"signal": func() { l.Signal(AnyQueue, false); l.ask(false) }, // and the look that follows it comes before the place waits
 		"look":   func() { l.ask(true) },
 	} {
 		p := l.Join(key)
@@ -208,7 +208,7 @@ func TestLinesAtOnce(t *testing.T) {
 				return
 			default:
 			}
-			l.Signal(true)
+			l.Signal(AnyQueue, true)
 			for _, a := range l.ask(false) {
 				l.tell(a.key, found{ready: 2})
 			}
@@ -228,16 +228,16 @@ func TestPostWakesTheFirst(t *testing.T) {
 	l := NewLines(func() {})
 	other := Key{Queue: "r", Consumer: "c"}
 	one, two, three := startWaiting(t, l, l.Join(key)), startWaiting(t, l, l.Join(key)), startWaiting(t, l, l.Join(other))
-	l.Signal(false)
+	l.Signal(AnyQueue, false)
 	if one.woken() || two.woken() || three.woken() {
 		t.Error("woken by what posts nothing")
 	}
-	l.Signal(true)
+	l.Signal(AnyQueue, true)
 	if over := <-one.over; over || two.woken() {
 		t.Error("not the first, or more than one")
 	}
 	<-three.over
-	l.Signal(true)
+	l.Signal(AnyQueue, true)
 	if two.woken() {
 		t.Error("woken although another has the turn")
 	}
@@ -249,7 +249,7 @@ func TestPostWakesTheFirst(t *testing.T) {
 	for i := range fewLines {
 		startWaiting(t, l, l.Join(Key{Queue: "q", Consumer: string(rune('0' + i))}))
 	}
-	l.Signal(true)
+	l.Signal(AnyQueue, true)
 	if one.woken() {
 		t.Error("woken though there are many lines")
 	}

@@ -46,7 +46,7 @@ func (m *machine) clients(from *state, add adding) {
 			post := func(as messageState) func(s *state) string {
 				return func(s *state) string {
 					s.messages[i] = as
-					return m.ended(s, n)
+					return m.ended(s, n, m.of[i])
 				}
 			}
 			there, delayed := "message %d is posted at proxy %d", "message %d is posted with a delay at proxy %d"
@@ -68,11 +68,11 @@ func (m *machine) clients(from *state, add adding) {
 			add(false, func(s *state) string { s.holders[i] = otherHolder; return "" }, "somebody past the proxies consumes message %d", i)
 		case otherHolder:
 			if m.past {
-				add(false, func(s *state) string { s.holders[i] = 0; return m.ended(s, m.proxies) }, "and rolls back")
+				add(false, func(s *state) string { s.holders[i] = 0; return m.ended(s, m.proxies, m.of[i]) }, "and rolls back")
 			}
 			add(false, func(s *state) string {
 				s.holders[i], s.messages[i] = 0, messageGone
-				return m.ended(s, m.proxies)
+				return m.ended(s, m.proxies, m.of[i])
 			}, "and commits")
 		}
 	}
@@ -92,13 +92,21 @@ func (m *machine) clients(from *state, add adding) {
 	}
 }
 
-// ended ends a transaction at a proxy, or past them.
-func (m *machine) ended(s *state, at int) string {
+// ended ends a transaction at a proxy, or past them, that concerns the queue of a line.
+func (m *machine) ended(s *state, at, line int) string {
 	for n := range m.proxies {
 		s.proxies[n].moved = !s.proxies[n].down && s.proxies[n].phase != watcherClosed && m.sweeps
 	}
 	if at < m.proxies && m.mutation != silent {
-		s.proxies[at].ended = true
+		switch {
+		case m.mutation == namesOther:
+			line = 1 - line
+			fallthrough
+		default:
+			s.proxies[at].ended |= 1 << line
+		case m.unnamed:
+			s.proxies[at].ended = inAny
+		}
 	}
 	return ""
 }
@@ -114,10 +122,10 @@ func (m *machine) crash(s *state, n int) string {
 		}
 	}
 	s.proxies[n] = proxyState{down: true}
-	return m.ended(s, m.proxies)
+	return m.ended(s, m.proxies, 0)
 }
 
-// call has the steps of a call. See package pipeline, goOnWaiting and awaitTurn, and callWait of internal/app.
+// call has the steps of a call. See package pipeline, goOnWaiting and awaitTurn, and callWait of internal/rewriter.
 func (m *machine) call(from *state, i int, add adding) {
 	n := m.proxy[i]
 	if from.proxies[n].down {
@@ -209,7 +217,7 @@ func (m *machine) call(from *state, i int, add adding) {
 				return ""
 			}, "the statement of call %d consumes message %d", i, found)
 		} else {
-			add(true, func(s *state) string { s.calls[i] = callState{}; return m.ended(s, n) }, "the statement of call %d finds nothing", i)
+			add(true, func(s *state) string { s.calls[i] = callState{}; return m.ended(s, n, m.line[i]) }, "the statement of call %d finds nothing", i)
 		}
 	case callReleases:
 		add(true, func(s *state) string { return m.end(s, i, messageThere, m.proxies) }, "its transaction ends")
@@ -230,7 +238,7 @@ func (m *machine) end(s *state, call int, as messageState, noticed int) string {
 	i := s.calls[call].message - 1
 	s.messages[i], s.holders[i] = as, 0
 	s.calls[call] = callState{}
-	return m.ended(s, noticed)
+	return m.ended(s, noticed, m.line[call])
 }
 
 // first is the first message that a call may get; less than 0: none.

@@ -3,6 +3,7 @@ package waiting
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // A machine of everything that takes part in waiting, small enough that all its states can be reached: see docs/waiting-model.md. Its Lines
@@ -81,24 +82,56 @@ const (
 type proxyState struct {
 	down    bool
 	changed bool // Lines.changed: how soon does not matter
+	touched inQueues
 	turns   [mostLines]uint8
 	served  [mostLines]uint8
 	owed    [mostLines]bool
 	fresh   [mostLines]bool
 	again   [mostLines]bool
 
-	ended    bool // a transaction has ended, and Watcher.Note comes next
-	phase    watcherPhase
-	rung     bool // its bell
-	told     bool // by another proxy
-	notified bool // the notification is on its way
-	moved    bool // a transaction has ended anywhere since the last sweep
-	all      bool // all lines are to be asked about
-	// delayEnds is the time of the clock that watching.delayEnds is; 0: none.
-	delayEnds uint8
+	ended     inQueues // transactions have ended that concern these, and Watcher.Note comes next
+	phase     watcherPhase
+	rung      bool             // its bell
+	told      inQueues         // by another proxy
+	notified  inQueues         // of these the notification is on its way
+	moved     bool             // a transaction has ended anywhere since the last sweep
+	all       bool             // all lines are to be asked about
+	delayEnds [mostLines]uint8 // the times of the clock that line.delayEnds are; 0: none
 	asked     [mostLines]uint8 // how many each line wants to know of
 	ready     [mostLines]uint8 // what the look has found
-	next      uint8            // the first delay that ends, of all lines
+	next      [mostLines]uint8 // the first delay that ends in each
+}
+
+// inQueues is Queues: a bit for the queue of each line.
+type inQueues uint8
+
+// inAny is AnyQueue.
+const inAny inQueues = 1<<(mostLines+1) - 1
+
+// queues are the Queues of the machine's.
+func (q inQueues) queues() (out Queues) {
+	if q == inAny {
+		return AnyQueue
+	}
+	for i := range mostLines {
+		if q>>i&1 == 1 {
+			out |= QueuesOf(keyOf(i, false).Queue)
+		}
+	}
+	return out
+}
+
+// inQueuesOf is the way back.
+func inQueuesOf(q Queues) (out inQueues) {
+	if q == AnyQueue {
+		return inAny
+	}
+	for i := range mostLines {
+		if q.has(QueuesOf(keyOf(i, false).Queue)) {
+			out |= 1 << i
+		}
+	}
+	return out
 }
 
 // state is one state of the machine.
@@ -133,6 +166,7 @@ type machine struct {
 	closes   bool // sessions of Watchers are closed where nobody waits
 	splits   bool // between a sweep and what follows something may happen
 	quiet    bool // transactions that end have posted nothing, as far as proxies know
+	unnamed  bool // proxies do not know which queues transactions concern
 	mutation mutation
 }
 
@@ -152,6 +186,7 @@ const (
 	forgetsServed           // who has left with a message during a look is taken for one whom it has counted
 	silent                  // the end of a transaction is not noted
 	wakesLast               // who has come last is woken first
+	namesOther              // the end of a transaction is noted for another queue
 )
 
 func keyOf(line int, selective bool) Key {
@@ -167,6 +202,7 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 	if p.changed {
 		l.changed = lookNow // a signal that hurries the Watcher rings its bell once more, and is not needed
 	}
+	l.touched = p.touched.queues()
 	for i := range m.calls {
 		c := &s.calls[i]
 		if m.proxy[i] != proxy || !c.joined() {
@@ -176,11 +212,9 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 		of := l.lines[key]
 		if of == nil {
 			n := m.line[i]
-			of = &line{
-				key: key, turns: int(p.turns[n]), fresh: p.fresh[n], again: p.again[n],
-				asked: int(p.asked[n]), served: int(p.served[n]), owed: p.owed[n],
-			}
-			l.lines[key] = of
+			of = l.begin(key)
+			of.turns, of.fresh, of.again, of.asked, of.served, of.owed = int(p.turns[n]), p.fresh[n], p.again[n], int(p.asked[n]), int(p.served[n]), p.owed[n]
+			of.delayEnds = instant(p.delayEnds[n])
 		}
 		of.places++
 		place := &Place{lines: l, line: of, number: uint64(c.rank), version: 1, woken: c.woken}
@@ -197,6 +231,14 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 		slices.SortFunc(of.idle, func(a, b *Place) int { return cmp.Compare(a.number, b.number) })
 	}
 	return l, places, rung
+}
+
+// instant is a time of the clock as one of the Lines; 0: none.
+func instant(clock uint8) time.Time {
+	if clock == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(clock), 0)
 }
 
 // joined reports whether the call has a place.
@@ -221,11 +263,14 @@ func (m *machine) with(s *state, proxy int, do func(l *Lines, places *[mostCalls
 	to()
 	p := &s.proxies[proxy]
 	p.rung = p.rung || *rung
-	p.changed = l.changed != lookNever
+	p.changed, p.touched = l.changed != lookNever, inQueuesOf(l.touched)
 	for i := range mostLines {
-		p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i] = 0, false, false, 0, false
+		p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i], p.delayEnds[i] = 0, false, false, 0, false, 0
 		if of := l.lines[keyOf(i, m.selective)]; of != nil {
 			p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i] = uint8(of.turns), of.fresh, of.again, uint8(of.served), of.owed
+			if !of.delayEnds.IsZero() {
+				p.delayEnds[i] = uint8(of.delayEnds.Unix())
+			}
 		}
 	}
 	for i := range m.calls {

@@ -8,14 +8,16 @@ func (m *machine) watcher(from *state, n int, add adding) {
 	if p.down {
 		return
 	}
-	if p.ended {
+	if p.ended != 0 {
 		m.note(from, n, add)
 	}
-	if p.notified {
+	if p.notified != 0 {
 		add(true, func(s *state) string {
 			to := &s.proxies[n]
-			to.notified = false
-			to.told = to.phase != watcherClosed
+			if to.phase != watcherClosed {
+				to.told |= to.notified
+			}
+			to.notified = 0
 			return ""
 		}, "proxy %d is notified", n)
 	}
@@ -30,24 +32,26 @@ func (m *machine) watcher(from *state, n int, add adding) {
 			add(true, func(s *state) string {
 				to := &s.proxies[n]
 				if to.rung = false; m.waiting(s, n) > 0 {
-					to.phase, to.told, to.moved, to.rung = watcherListens, true, m.sweeps, true
+					to.phase, to.told, to.moved, to.rung = watcherListens, inAny, m.sweeps, true
 				}
 				return ""
 			}, "watcher %d begins where somebody waits", n)
 		}
 	case watcherListens:
-		due := p.delayEnds != 0 && from.clock >= p.delayEnds
-		if p.rung || p.told || due {
-			add(true, func(s *state) string { return m.ask(s, n, p.told || due) }, "watcher %d turns", n)
+		l, _, _ := m.open(from, n)
+		_, _, delayEnds := l.pending()
+		due := !delayEnds.IsZero() && !instant(from.clock).Before(delayEnds)
+		if p.rung || p.told != 0 || due {
+			add(true, func(s *state) string { return m.ask(s, n, p.told, p.told == inAny) }, "watcher %d turns", n)
 		}
 		if m.sweeps {
 			add(true, func(s *state) string {
 				to := &s.proxies[n]
-				to.phase, to.all = watcherSwept, to.told || due || to.moved
-				to.moved, to.rung, to.told = false, false, false
+				to.phase, to.all = watcherSwept, to.told == inAny || to.moved
+				to.moved, to.rung = false, false
 				wrong := m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.sweep() }, func() {})
 				if wrong == "" && !m.splits {
-					wrong = m.ask(s, n, to.all)
+					wrong = m.ask(s, n, to.told, to.all)
 				}
 				return wrong
 			}, sweeps, n)
@@ -56,7 +60,7 @@ func (m *machine) watcher(from *state, n int, add adding) {
 			add(false, func(s *state) string { s.proxies[n].close(); return "" }, "watcher %d closes", n)
 		}
 	case watcherSwept:
-		add(true, func(s *state) string { return m.ask(s, n, s.proxies[n].all) }, "watcher %d asks after its sweep", n)
+		add(true, func(s *state) string { return m.ask(s, n, s.proxies[n].told, s.proxies[n].all) }, "watcher %d asks after its sweep", n)
 	case watcherAsked:
 		add(true, func(s *state) string { m.look(s, n, false); return "" }, "watcher %d looks", n)
 		if slices.ContainsFunc(from.holders[:m.messages], func(holder uint8) bool { return holder != 0 }) {
@@ -69,9 +73,9 @@ func (m *machine) watcher(from *state, n int, add adding) {
 
 // close ends a session, which forgets what it knew.
 func (p *proxyState) close() {
-	p.phase, p.told, p.moved, p.all, p.delayEnds, p.next = watcherClosed, false, false, false, 0, 0
-	p.asked, p.ready = [mostLines]uint8{}, [mostLines]uint8{}
-	p.notified, p.rung = false, true
+	p.phase, p.told, p.moved, p.all = watcherClosed, 0, false, false
+	p.asked, p.ready, p.next = [mostLines]uint8{}, [mostLines]uint8{}, [mostLines]uint8{}
+	p.notified, p.rung = 0, true
 }
 
 // waiting is Lines.Waiting.
@@ -86,8 +90,9 @@ func (m *machine) waiting(s *state, n int) (count int) {
 
 // note is Watcher.Note, and what becomes of telling the others.
 func (m *machine) note(from *state, n int, add adding) {
+	queues := from.proxies[n].ended
 	signal := func(s *state) string {
-		return m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.Signal(!m.quiet) }, func() { s.proxies[n].ended = false })
+		return m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.Signal(queues.queues(), !m.quiet) }, func() { s.proxies[n].ended = 0 })
 	}
 	other := -1
 	for o := range m.proxies {
@@ -100,7 +105,7 @@ func (m *machine) note(from *state, n int, add adding) {
 		return
 	}
 	add(true, func(s *state) string {
-		s.proxies[other].notified = true
+		s.proxies[other].notified |= queues
 		return signal(s)
 	}, "proxy %d notes the end of a transaction and notifies", n)
 	if m.lossy {
@@ -109,15 +114,16 @@ func (m *machine) note(from *state, n int, add adding) {
 }
 
 // ask is Watcher.turn up to its query.
-func (m *machine) ask(s *state, n int, all bool) string {
+func (m *machine) ask(s *state, n int, told inQueues, all bool) string {
 	p := &s.proxies[n]
-	p.rung, p.told = false, false
-	if all {
-		p.delayEnds = 0
-	}
+	p.rung, p.told = false, 0
 	p.all = false
 	var asked []wanted
 	wrong := m.with(s, n, func(l *Lines, places *[mostCalls]*Place) {
+		if !all {
+			l.told(told.queues())
+			l.due(instant(s.clock))
+		}
 		version := l.version
 		fresh := map[*line]bool{}
 		for _, of := range l.lines {
@@ -158,7 +164,7 @@ func (m *machine) goOn(s *state, n int) {
 // look is its query. Of what a transaction holds it knows mostly that it does; held says that it does not know.
 func (m *machine) look(s *state, n int, held bool) {
 	p := &s.proxies[n]
-	p.phase, p.next, p.ready = watcherLooked, 0, [mostLines]uint8{}
+	p.phase, p.next, p.ready = watcherLooked, [mostLines]uint8{}, [mostLines]uint8{}
 	for i := m.messages - 1; i >= 0; i-- {
 		line := m.of[i]
 		if p.asked[line] == 0 {
@@ -170,7 +176,7 @@ func (m *machine) look(s *state, n int, held bool) {
 				p.ready[line] = min(p.ready[line]+1, p.asked[line])
 			}
 		case messageDelayed:
-			p.next = uint8(i + 1)
+			p.next[line] = uint8(i + 1)
 		}
 	}
 }
@@ -178,11 +184,11 @@ func (m *machine) look(s *state, n int, held bool) {
 // tell is what follows its query.
 func (m *machine) tell(s *state, n int) string {
 	p := &s.proxies[n]
-	asked, ready := p.asked, p.ready
-	if p.next != 0 && (p.delayEnds == 0 || p.next < p.delayEnds) && m.mutation != forgetsDelay {
-		p.delayEnds = p.next
+	asked, ready, next := p.asked, p.ready, p.next
+	if m.mutation == forgetsDelay {
+		next = [mostLines]uint8{}
 	}
-	p.next, p.ready = 0, [mostLines]uint8{}
+	p.next, p.ready = [mostLines]uint8{}, [mostLines]uint8{}
 	wrong := m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) {
 		for i, many := range asked {
 			of := l.lines[keyOf(i, m.selective)]
@@ -193,7 +199,7 @@ func (m *machine) tell(s *state, n int) string {
 				slices.Reverse(of.idle)
 			}
 			changed := l.changed
-			l.tell(keyOf(i, m.selective), found{ready: int(ready[i])})
+			l.tell(keyOf(i, m.selective), found{ready: int(ready[i]), delayEnds: instant(next[i])})
 			of.again = of.again && m.mutation != forgetsAgain
 			if m.mutation == forgetsServed {
 				l.changed = changed

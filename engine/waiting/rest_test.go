@@ -1,6 +1,9 @@
 package waiting
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // The delay of what was posted before anybody waited in a line is asked for when somebody does, and again when it was forgotten because nobody did.
 func TestLineIsAskedForItsDelays(t *testing.T) {
@@ -28,7 +31,7 @@ func TestLineIsAskedForItsDelays(t *testing.T) {
 
 // pending reports whether there is something to look at.
 func pending(l *Lines) bool {
-	how, _ := l.pending()
+	how, _, _ := l.pending()
 	return how != lookNever
 }
 
@@ -92,5 +95,36 @@ func TestDueDuringLook(t *testing.T) {
 		if l.sweep(); pending(l) {
 			t.Errorf("%s: the next sweep looks again", name)
 		}
+	}
+}
+
+// A delay that ends has its own line looked at, and no other.
+func TestDelayIsOfItsLine(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	waiters(l, key, 1)
+	waiters(l, Key{Queue: "other", Consumer: "c"}, 1)
+	at := time.Now().Add(time.Hour)
+	for _, a := range l.ask(true) {
+		f := found{}
+		if a.key == key {
+			f.delayEnds = at
+		}
+		l.tell(a.key, f)
+	}
+	if _, _, ends := l.pending(); !ends.Equal(at) {
+		t.Errorf("the first delay ends at %v, not %v", ends, at)
+	}
+	l.due(at.Add(-time.Nanosecond))
+	if asked := l.ask(false); len(asked) != 0 {
+		t.Errorf("asked %v before its end", asked)
+	}
+	l.due(at)
+	if asked := l.ask(false); len(asked) != 1 || asked[0].key != key {
+		t.Errorf("asked %v at its end", asked)
+	}
+	l.tell(key, found{})
+	if _, _, ends := l.pending(); !ends.IsZero() {
+		t.Errorf("a delay that has ended ends again at %v", ends)
 	}
 }

@@ -2,7 +2,7 @@ package waiting
 
 import "time"
 
-// urgency says how soon the Watcher is to look at all lines.
+// urgency says how soon the Watcher is to look at the lines that have been touched.
 type urgency uint8
 
 const (
@@ -15,33 +15,59 @@ const (
 	lookNow
 )
 
-// fewLines is in how many lines the first is woken at once by a transaction that may have posted, without a look of the Watcher.
+// fewLines is in how many lines of the queues that it may have posted to the first is woken at once by a transaction, without a look of the Watcher.
 const fewLines = 8
 
-// Signal tells that something may have changed what there is, posted that it is likely that there is more.
-func (l *Lines) Signal(posted bool) {
-	if l.signal(posted) {
+// Signal tells that something may have changed what there is in those queues, posted that it is likely that there is more.
+func (l *Lines) Signal(queues Queues, posted bool) {
+	if l.signal(queues, posted) {
 		l.ring()
 	}
 }
 
-func (l *Lines) signal(posted bool) (ring bool) {
+func (l *Lines) signal(queues Queues, posted bool) (ring bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.version++; l.idle == 0 {
-		return false
-	}
+	n := l.touch(queues)
 	switch {
+	case n == 0:
+		return false
 	case !posted:
-		return l.hurry(lookLater)
-	case len(l.lines) <= fewLines && l.wakeFirst():
-		return l.hurry(lookSoon)
+		return l.hurry(lookLater, queues)
+	case n <= fewLines && l.wakeFirst(queues):
+		return l.hurry(lookSoon, queues)
 	}
-	return l.hurry(lookNow)
+	return l.hurry(lookNow, queues)
 }
 
-// hurry has the Watcher look as soon as that at least. l.mu is held. ring says that he does not know.
-func (l *Lines) hurry(to urgency) (ring bool) {
+// told tells that another proxy has told of a change in those queues. The Watcher, who tells it, looks.
+func (l *Lines) told(queues Queues) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.touch(queues) > 0 {
+		l.hurry(lookNow, queues)
+	}
+}
+
+// touch notes that there has been a change in those queues, and tells in how many lines somebody waits whom it may concern. l.mu is held.
+func (l *Lines) touch(queues Queues) (lines int) {
+	if queues == 0 {
+		return 0
+	}
+	if l.version++; l.idle == 0 {
+		return 0
+	}
+	for of := range l.of.among(queues) {
+		if len(of.idle) > 0 {
+			lines++
+		}
+	}
+	return lines
+}
+
+// hurry has the Watcher look at the lines of those queues as soon as that at least. l.mu is held. ring says that he does not know.
+func (l *Lines) hurry(to urgency, queues Queues) (ring bool) {
+	l.touched |= queues
 	if to <= l.changed {
 		return false
 	}
@@ -51,14 +77,14 @@ func (l *Lines) hurry(to urgency) (ring bool) {
 	return true
 }
 
-// wakeFirst gives the first of each line a turn where nobody has one. l.mu is held. all says that there is no line left in which somebody waits and
-// nobody has a turn.
-func (l *Lines) wakeFirst() (all bool) {
+// wakeFirst gives the first of each line of those queues a turn where nobody has one. l.mu is held. all says that there is no line of them left in which
+// somebody waits and nobody has a turn.
+func (l *Lines) wakeFirst(queues Queues) (all bool) {
 	all = true
-	for key, of := range l.lines {
+	for of := range l.of.among(queues) {
 		switch {
 		case len(of.idle) == 0:
-		case key.Selective:
+		case of.key.Selective:
 			all = false
 		case of.turns == 0:
 			l.wake(of, 1)
@@ -69,14 +95,22 @@ func (l *Lines) wakeFirst() (all bool) {
 	return all
 }
 
-// pending says how soon there is something to look at, and since when that is so where it is lookSoon.
-func (l *Lines) pending() (how urgency, since time.Time) {
+// pending says how soon there is something to look at, since when that is so where it is lookSoon, and when the first delay ends for which somebody
+// waits; zero: none is known.
+func (l *Lines) pending() (how urgency, since, delayEnds time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	how = l.changed
 	for _, of := range l.lines {
-		if of.fresh && len(of.idle) > 0 {
-			return lookNow, l.since
+		if len(of.idle) == 0 {
+			continue
+		}
+		if of.fresh {
+			how = lookNow
+		}
+		if !of.delayEnds.IsZero() && (delayEnds.IsZero() || of.delayEnds.Before(delayEnds)) {
+			delayEnds = of.delayEnds
 		}
 	}
-	return l.changed, l.since
+	return how, l.since, delayEnds
 }

@@ -39,7 +39,7 @@ func TestServedDuringLook(t *testing.T) {
 				woken++
 			}
 		}
-		if how, _ := l.pending(); woken != c.woken || how != c.again {
+		if how, _, _ := l.pending(); woken != c.woken || how != c.again {
 			t.Errorf("%s: %d woken, and a look %d", name, woken, how)
 		}
 	}
@@ -51,8 +51,8 @@ func TestPostDuringTurn(t *testing.T) {
 	for name, served := range map[string]bool{"served": true, "not served": false} {
 		l := NewLines(func() {})
 		places := waiters(l, key, 3)
-		l.Signal(true)
-		l.Signal(true)
+		l.Signal(AnyQueue, true)
+		l.Signal(AnyQueue, true)
 		if !places[0].woken || places[1].woken {
 			t.Errorf("%s: two posts wake not the first alone", name)
 		}
@@ -76,25 +76,25 @@ func TestUrgency(t *testing.T) {
 	l.ask(true)
 	want := func(how urgency, rings int) {
 		t.Helper()
-		if got, _ := l.pending(); got != how || rung != rings {
+		if got, _, _ := l.pending(); got != how || rung != rings {
 			t.Errorf("a look %d, rung %d times; want %d, %d", got, rung, how, rings)
 		}
 	}
 	rung = 0
 	want(lookNever, 0)
-	l.Signal(false)
-	l.Signal(false)
+	l.Signal(AnyQueue, false)
+	l.Signal(AnyQueue, false)
 	want(lookLater, 1)
 	before := time.Now()
-	l.Signal(true)
-	l.Signal(true)
+	l.Signal(AnyQueue, true)
+	l.Signal(AnyQueue, true)
 	want(lookSoon, 2)
-	if _, since := l.pending(); since.Before(before) {
+	if _, since, _ := l.pending(); since.Before(before) {
 		t.Error("since when is not known")
 	}
 	waiters(l, Key{Queue: "other", Selective: true}, 1)
 	l.ask(true)
 	rung = 0
-	l.Signal(true)
+	l.Signal(AnyQueue, true)
 	want(lookNow, 1)
 }

@@ -48,6 +48,10 @@ const othersSQL = `select exists (
 	  and a.datid = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
 )`
 
+// sweepSQL reads which transactions have ended, the time, and whether there are triggers.
+const sweepSQL = `select pg_catalog.pg_current_snapshot()::text, pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()),
+	exists (select from mbus4.consumer c where c.target is not null)`
+
 // Watcher is the service that looks for all who wait in a database, with one query for all of them: when a transaction of this proxy has
 // ended that may have made something deliverable, when another proxy tells of one, when a delay ends, and at each sweep unless no transaction of
 // anybody's has ended since the last one.
@@ -55,6 +59,7 @@ type Watcher struct {
 	Lines     *Lines
 	server    *admin.Server
 	installed schema.Installation
+	features  *schema.Features
 	look      Looks
 	sweep     time.Duration
 	service   *service.Service
@@ -63,10 +68,10 @@ type Watcher struct {
 	// Health is how it fares.
 	Health service.Health
 
-	pid    atomic.Int32 // of the server's process for the session that watches; 0: there is none
-	others atomic.Bool  // another proxy wants to be told
-	ended  atomic.Bool  // a transaction has ended of which none has been told
-	busy   atomic.Bool  // one has ended since it was asked whether others want to be told
+	pid    atomic.Int32  // of the server's process for the session that watches; 0: there is none
+	others atomic.Bool   // another proxy wants to be told
+	ended  atomic.Uint64 // the Queues of transactions that have ended of which none has been told
+	busy   atomic.Bool   // one has ended since it was asked whether others want to be told
 }
 
 // Looks are the statements by which a Watcher looks.
@@ -76,11 +81,11 @@ type Looks struct {
 }
 
 // NewWatcher makes a Watcher for a database that was prepared.
-func NewWatcher(server *admin.Server, in schema.Installation, look Looks, sweep time.Duration, log *zap.Logger) *Watcher {
+func NewWatcher(server *admin.Server, in schema.Installation, features *schema.Features, look Looks, sweep time.Duration, log *zap.Logger) *Watcher {
 	if sweep <= 0 {
 		sweep = DefaultSweep
 	}
-	w := &Watcher{server: server, installed: in, look: look, sweep: sweep, service: service.New(), log: log}
+	w := &Watcher{server: server, installed: in, features: features, look: look, sweep: sweep, service: service.New(), log: log}
 	w.Lines = NewLines(w.bell.Ring)
 	return w
 }
@@ -91,17 +96,30 @@ func (w *Watcher) Start() { w.service.Start(w.run) }
 // Stop ends watching and waits until it has ended. It may be called more than once, and without Start.
 func (w *Watcher) Stop() { w.service.Stop() }
 
-// Note tells that a transaction has ended that may have made something deliverable, posted that it has called functions that post. It does not
-// wait.
-func (w *Watcher) Note(posted bool) {
-	w.Lines.Signal(posted)
+// Note tells that a transaction has ended that may have made something deliverable in those queues, posted that it has called functions that
+// post. It does not wait.
+func (w *Watcher) Note(queues Queues, posted bool) {
+	queues = w.spread(queues)
+	w.Lines.Signal(queues, posted)
 	if !w.busy.Load() {
 		w.busy.Store(true)
 	}
-	if w.others.Load() && !w.ended.Swap(true) {
+	if w.others.Load() && w.ended.Or(uint64(queues)) == 0 {
 		w.bell.Ring()
 	}
 }
+
+// spread are the queues in which a change in those may make something deliverable: a trigger copies what is posted, and what is consumed lets go what
+// waits for it.
+func (w *Watcher) spread(queues Queues) Queues {
+	if queues != 0 && (w.features.Triggers() || w.features.Ordered()) {
+		return AnyQueue
+	}
+	return queues
+}
+
+// Awaited reports whether it matters which queues Note is told of: somebody waits, here or at another proxy.
+func (w *Watcher) Awaited() bool { return w.others.Load() || w.Lines.Waiting() > 0 }
 
 // ObserveOthers finds out whether another proxy wants to be told, if there has been anything to tell since it was asked last.
 func (w *Watcher) ObserveOthers(ctx context.Context, conn *pgx.Conn) error {
@@ -117,7 +135,9 @@ func (w *Watcher) ObserveOthers(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // wanted reports whether there is something to do.
-func (w *Watcher) wanted() bool { return w.Lines.Waiting() > 0 || w.others.Load() && w.ended.Load() }
+func (w *Watcher) wanted() bool {
+	return w.Lines.Waiting() > 0 || w.others.Load() && w.ended.Load() != 0
+}
 
 func (w *Watcher) run(ctx context.Context) {
 	backoff := firstBackoff
@@ -157,7 +177,7 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 	}
 	w.pid.Store(int32(conn.PgConn().PID()))
 	defer w.pid.Store(0)
-	s := &watching{conn: conn, told: true, began: time.Now()} // what has changed before is seen by the first look
+	s := &watching{conn: conn, told: AnyQueue, began: time.Now()} // what has changed before is seen by the first look
 	for last := time.Now(); ; {
 		if w.wanted() {
 			last = time.Now()
@@ -168,7 +188,7 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 		if err := w.tellOthers(ctx, s); err != nil {
 			return worked, err
 		}
-		s.told = admin.Told(conn) || s.told
+		w.listen(s)
 		service.Sleep(ctx, time.Until(s.restsTo))
 		if err := w.turn(ctx, s); err != nil {
 			return worked, err
@@ -184,8 +204,8 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 // await waits until it is worth while to look, or to tell others.
 func (w *Watcher) await(ctx context.Context, s *watching) error {
 	for {
-		how, since := w.Lines.pending()
-		if s.told = admin.Told(s.conn); s.told || how == lookNow {
+		how, since, delayEnds := w.Lines.pending()
+		if w.listen(s); s.told != 0 || how == lookNow {
 			return nil
 		}
 		next := s.sweepAt
@@ -194,8 +214,8 @@ func (w *Watcher) await(ctx context.Context, s *watching) error {
 				next = at
 			}
 		}
-		if !s.delayEnds.IsZero() {
-			sooner(s.delayEnds)
+		if !delayEnds.IsZero() {
+			sooner(delayEnds)
 		}
 		switch how {
 		case lookSoon:
@@ -204,7 +224,7 @@ func (w *Watcher) await(ctx context.Context, s *watching) error {
 			sooner(s.restsTo.Add(laterRest))
 		}
 		rest := time.Until(next)
-		if rest <= 0 || how != lookNever && w.ended.Load() && w.others.Load() {
+		if rest <= 0 || how != lookNever && w.ended.Load() != 0 && w.others.Load() {
 			return nil
 		}
 		if _, err := w.bell.Listen(ctx, s.conn, max(time.Millisecond, rest)); err != nil {
@@ -213,7 +233,7 @@ func (w *Watcher) await(ctx context.Context, s *watching) error {
 		if how != lookNever {
 			continue
 		}
-		if how, _ := w.Lines.pending(); how == lookNever || how == lookNow {
+		if how, _, _ := w.Lines.pending(); how == lookNever || how == lookNow {
 			return nil
 		}
 	}
@@ -228,15 +248,21 @@ func latest(a, b time.Time) time.Time {
 
 // watching is what a session knows.
 type watching struct {
-	conn      *pgx.Conn
-	sweepAt   time.Time // when the next sweep is due
-	delayEnds time.Time // when the first delay ends of which a look has told; zero: none does
-	named     bool      // the session bears waitingName
-	restsTo   time.Time // no look before: it rests as long as the last one took
-	snapshot  string    // which transactions had ended at the last sweep
-	began     time.Time
-	clock     time.Duration // the server's clock at the last look at all lines, beyond the time since began
-	told      bool          // another proxy has told of something
+	conn     *pgx.Conn
+	sweepAt  time.Time // when the next sweep is due
+	named    bool      // the session bears waitingName
+	restsTo  time.Time // no look before: it rests as long as the last one took
+	snapshot string    // which transactions had ended at the last sweep
+	began    time.Time
+	clock    time.Duration // the server's clock at the last look at all lines, beyond the time since began
+	told     Queues        // another proxy has told of changes in these
+}
+
+// listen takes what other proxies have told.
+func (w *Watcher) listen(s *watching) {
+	for _, payload := range admin.Told(s.conn) {
+		s.told |= w.spread(queuesOfPayload(payload))
+	}
 }
 
 // turn looks, where it is worth while.
@@ -244,13 +270,15 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	began := time.Now()
-	all := s.told || !s.delayEnds.IsZero() && !began.Before(s.delayEnds)
+	all := s.told == AnyQueue
 	if !began.Before(s.sweepAt) {
 		s.sweepAt = began.Add(w.sweep)
-		before, seconds := s.snapshot, 0.0
-		const now = "select pg_catalog.pg_current_snapshot()::text, pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())"
-		if err := s.conn.QueryRow(ctx, now).Scan(&s.snapshot, &seconds); err != nil {
+		before, seconds, triggers := s.snapshot, 0.0, false
+		if err := s.conn.QueryRow(ctx, sweepSQL).Scan(&s.snapshot, &seconds, &triggers); err != nil {
 			return gone(err)
+		}
+		if triggers {
+			w.features.NoteTriggers()
 		}
 		clock := time.Duration(seconds*float64(time.Second)) - time.Since(s.began)
 		wasSet := (clock - s.clock).Abs() > clockMargin // then delays end sooner, or later, than was told
@@ -262,9 +290,11 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 		}
 		w.Lines.sweep()
 	}
-	if all {
-		s.told, s.delayEnds = false, time.Time{}
+	if !all {
+		w.Lines.told(s.told)
+		w.Lines.due(began)
 	}
+	s.told = 0
 	asked := w.Lines.ask(all)
 	if len(asked) == 0 {
 		return nil
@@ -300,13 +330,11 @@ func lookFor[T any](ctx context.Context, w *Watcher, s *watching, sql string, as
 	var f found
 	var next *float64
 	_, err = pgx.ForEachRow(rows, []any{&i, &f.gone, &f.ready, &next}, func() error {
-		w.Lines.tell(asked[i-1].key, f)
+		f.delayEnds = time.Time{}
 		if next != nil {
-			at := time.Now().Add(time.Duration(math.Min(*next, longestDelay.Seconds())*float64(time.Second)) + time.Millisecond)
-			if s.delayEnds.IsZero() || at.Before(s.delayEnds) {
-				s.delayEnds = at
-			}
+			f.delayEnds = time.Now().Add(time.Duration(math.Min(*next, longestDelay.Seconds())*float64(time.Second)) + time.Millisecond)
 		}
+		w.Lines.tell(asked[i-1].key, f)
 		return nil
 	})
 	return err //nolint:wrapcheck // by turn's caller
@@ -316,8 +344,8 @@ func lookFor[T any](ctx context.Context, w *Watcher, s *watching, sql string, as
 func (w *Watcher) tellOthers(ctx context.Context, s *watching) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	if w.ended.Swap(false) && w.others.Load() {
-		if _, err := s.conn.Exec(ctx, "notify "+channel); err != nil {
+	if q := Queues(w.ended.Swap(0)); q != 0 && w.others.Load() {
+		if _, err := s.conn.Exec(ctx, "select pg_catalog.pg_notify($1, $2)", channel, q.payload()); err != nil {
 			return fmt.Errorf("telling other proxies: %w", gone(err))
 		}
 	}

@@ -9,7 +9,7 @@ import java.util.Map;
 /**
  * A worker with JDBC: does its work in the transaction that consumes the message. Ends on SIGTERM.
  *
- * <pre>java -cp /usr/share/java/postgresql.jar JdbcWorker.java 'jdbc:postgresql://127.0.0.1:6543/app?user=app'</pre>
+ * <pre>java -cp /usr/share/java/postgresql.jar JdbcWorker.java 'jdbc:postgresql://127.0.0.1:6432/app?user=app'</pre>
  */
 public final class JdbcWorker {
     private static final String QUERY_CANCELED = "57014";
@@ -69,7 +69,7 @@ public final class JdbcWorker {
             try (PreparedStatement retry = connection.prepareStatement("select mbus4.retry(?::mbus4.qt_model, ?)")) {
                 retry.setString(1, message.getString("whole"));
                 retry.setString(2, e.getMessage());
-                retry.executeQuery().close(); // later, by the consumer's policy
+                retry.executeQuery().close(); // comes again later, as the consumer's policy says
             }
         }
     }

@@ -1,12 +1,12 @@
 // A worker with node-postgres: waits for orders, works, and acknowledges them. Ends on SIGTERM.
 //
-//     node node_worker.js postgresql://app@127.0.0.1:6543/app
+//     node node_worker.js postgresql://app@127.0.0.1:6432/app
 const { Client } = require('pg');
 
 const url = process.argv[2];
 let stopping = false;
 
-// What the worker is for. An error sends the message back.
+// Your work goes here. An error sends the message back.
 async function work(client, message) {
   await client.query("insert into done (worker, n) values ('node', $1)", [Number(message.data.n)]);
 }
@@ -15,7 +15,7 @@ async function main() {
   const client = new Client({ connectionString: url });
   await client.connect();
   client.on('error', (error) => { if (!stopping) throw error; });
-  process.on('SIGTERM', () => { // to hang up ends the wait: nothing is taken for a client that is gone
+  process.on('SIGTERM', () => { // closing the connection ends the wait: nothing is taken for a client that is gone
     stopping = true;
     client.connection.stream.destroy();
   });
@@ -27,7 +27,7 @@ async function main() {
     try {
       await work(client, message);
     } catch (error) {
-      await client.query('select mbus4.retry($1::text, $2)', [message.lease, error.message]); // later, by the consumer's policy
+      await client.query('select mbus4.retry($1::text, $2)', [message.lease, error.message]); // comes again later, as the consumer's policy says
       continue;
     }
     await client.query('select mbus4.ack($1)', [message.lease]);

@@ -1,6 +1,6 @@
 """A worker with psycopg2: waits for orders, works, and acknowledges them. Ends on SIGTERM.
 
-    python3 psycopg2_worker.py 'host=127.0.0.1 port=6543 user=app dbname=app'
+    python3 psycopg2_worker.py 'host=127.0.0.1 port=6432 user=app dbname=app'
 """
 
 import signal
@@ -10,10 +10,10 @@ import psycopg2
 import psycopg2.extensions
 import psycopg2.extras
 
-psycopg2.extensions.set_wait_callback(psycopg2.extras.wait_select)  # so that a signal is handled during a wait
+psycopg2.extensions.set_wait_callback(psycopg2.extras.wait_select)  # lets Python handle a signal during a wait
 stopping = False
 connection = psycopg2.connect(sys.argv[1])
-connection.autocommit = True  # a lease is committed work: the job itself needs no transaction
+connection.autocommit = True  # a lease is committed: the work itself needs no transaction
 psycopg2.extras.register_hstore(connection)  # data comes as a dict
 
 
@@ -41,6 +41,6 @@ while not stopping:
     try:
         work(cursor, message)
     except Exception as error:
-        cursor.execute("select mbus4.retry(%s::text, %s)", (message["lease"], str(error)))  # later, by the consumer's policy
+        cursor.execute("select mbus4.retry(%s::text, %s)", (message["lease"], str(error)))  # comes again later, as the consumer's policy says
     else:
         cursor.execute("select mbus4.ack(%s)", (message["lease"],))

@@ -1,6 +1,6 @@
 """A worker with psycopg 3: does its work in the transaction that consumes the message. Ends on SIGTERM.
 
-    python3 psycopg3_worker.py 'host=127.0.0.1 port=6543 user=app dbname=app'
+    python3 psycopg3_worker.py 'host=127.0.0.1 port=6432 user=app dbname=app'
 """
 
 import signal
@@ -36,7 +36,7 @@ while not stopping:
             if message is None:
                 continue  # nothing came: wait again
             try:
-                with connection.transaction():  # a savepoint: what failed is undone
+                with connection.transaction():  # a savepoint: work that fails is undone
                     work(message)
             except psycopg.Error as error:
                 connection.execute("select mbus4.retry(%s::mbus4.qt_model, %s)", (message.whole, str(error)))

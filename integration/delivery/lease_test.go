@@ -176,9 +176,13 @@ func TestRetryConsumed(t *testing.T) {
 
 		// What was not consumed is not put back.
 		s.Want(t, "there", "select mbus4.post('q', 'n=>2', iid => 'there')")
-		s.Want(t, "f", "select mbus4.retry(m, 'x') from mbus4.peek('there') m")
+		s.Want(t, "f", "select mbus4.retry(m, 'x', cname => 'default') from mbus4.peek('there') m")
 		placed := harness.Ask(t, s.Conn, "select mbus4.post('q', 'n=>2')")
-		s.Want(t, "f", "select mbus4.retry(m, 'x') from mbus4.peek($1) m", placed)
+		s.Want(t, "f", "select mbus4.retry(m, 'x', cname => 'default') from mbus4.peek($1) m", placed)
+		// Nor is what was consumed for another consumer, which must be named: else its message would be gone with the commit.
+		s.Refused(t, "42725", "select mbus4.retry(m, 'x') from mbus4.consume('q', 'c') m")
+		s.Refused(t, "42725", "select mbus4.retry(m, 'x') from mbus4.peek($1) m", placed)
+		s.Want(t, "there", "select iid from mbus4.consume('q', 'c')")
 		s.Want(t, "f", "select mbus4.retry(null::mbus4.qt_model, 'x')")
 		s.Want(t, "1|1|2", "select count(*) filter (where consumer_id = 1), count(*) filter (where headers ? 'retry.attempt'), count(distinct iid) from mbus4.message where iid is not null")
 		// By the value itself, as drivers send it.

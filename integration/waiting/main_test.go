@@ -1,7 +1,6 @@
-// Package delivery tests which message comes to whom, when, in what order and in whose transaction, and that what this
-// costs does not grow with the queue.
+// Package waiting tests calls that wait: what they are answered with and when, what ends a wait, and where a call cannot wait.
 //
-// It refuses to know the notations of a call (calls, statements) and what happens when a process dies (ops).
+// It refuses to know what is delivered to whom when nobody waits (delivery), and what happens when processes die (ops, model).
 package waiting
 
 import (

@@ -72,6 +72,9 @@ func TestWaitForPost(t *testing.T) {
 		"family":              {sql: `select data->'n' from mbus4.consume_q_by_default(wait => '20s')`},
 		"parameters":          {sql: `select data->'n' from mbus4.consume($1, wait => $2)`, args: []any{"q", "20s"}},
 		"many":                {sql: `select data->'n' from mbus4.consumen('q', amt => 5, wait => '20s')`},
+		"all":                 {sql: `select data->'n' from mbus4.consumen('q', amt => null, wait => '20s')`},
+		"all leased":          {sql: `select data->'n' from mbus4.lease('q', amt => null, lease => '1 min', wait => '20s')`},
+		"JSON":                {sql: `select data->'n' from mbus4.consume_json('q', wait => '20s')`},
 		"dyn":                 {sql: `select data->'n' from mbus4.dyn_consume('q', $$(t.data->'n') <> '0'$$, wait => '20s')`},
 		"block":               {before: "begin", sql: `select data->'n' from mbus4.consume('q', wait => '20s')`},
 		"parameters in block": {before: "begin", sql: `select data->'n' from mbus4.consume($1, wait => $2)`, args: []any{"q", "20s"}},
@@ -88,6 +91,11 @@ func TestWaitForPost(t *testing.T) {
 			}
 			a := ask(t, waiter, c.sql, c.args...)
 			awaitWaiting(t, direct, waiter)
+			idle := "idle|t|t"
+			if c.before != "" {
+				idle = "idle in transaction|f|t"
+			}
+			harness.Want(t, direct, idle, `select state, xact_start is null, backend_xid is null and backend_xmin is null from pg_stat_activity where pid = $1`, int(waiter.PID()))
 			harness.Ask(t, poster, `select mbus4.post('q', 'n=>1') is not null`)
 			a.want(t, "1")
 			if c.before != "" {
@@ -115,6 +123,14 @@ func TestWaitRefused(t *testing.T) {
 		{"0A000", `select case when random() < 2 then (select count(*) from mbus4.consume('q', wait => '1s')) end`},
 		{"0A000", `select * from mbus4.consume('q', wait => '1s'), mbus4.consume('q', wait => '1s') d`},
 		{"0A000", `select * from mbus4.consume('q', wait => now() - now())`},
+		// What the call says wrongly else it is told before it waits.
+		{"2201W", `select * from mbus4.consumen('q', amt => -1, wait => '1h')`},
+		{"22P02", `select * from mbus4.consumen('q', amt => 'many', wait => '1h')`},
+		{"2201W", `select * from mbus4.lease('q', amt => -1, wait => '1h')`},
+		{"22023", `select * from mbus4.lease('q', lease => '0', wait => '1h')`},
+		{"22007", `select * from mbus4.lease('q', lease => 'long', wait => '1h')`},
+		{"42601", `select * from mbus4.dyn_consume('q', 'true (', wait => '1h')`},
+		{"22012", `select * from mbus4.dyn_consume('q', '1 / 0 = 1', wait => '1h')`},
 	} {
 		harness.Refused(t, conn, c.code, c.sql)
 	}
@@ -127,6 +143,8 @@ func TestWaitRefused(t *testing.T) {
 	long := strings.Repeat("x", 40<<10)
 	harness.Refused(t, conn, "54000", `select * from mbus4.consume('q', wait => '1s') /* `+long+` */`)
 	harness.Refused(t, conn, "54000", `select $1 from mbus4.consume('q', wait => $2)`, long, "1s")
+	harness.Refused(t, conn, "2201W", `select * from mbus4.consumen($1, amt => $2, wait => $3)`, "q", -1, "1h")
+	harness.Refused(t, conn, "22023", `select * from mbus4.lease($1, lease => $2, wait => $3)`, "q", "366 days", "1h")
 	harness.Want(t, conn, "", `select * from mbus4.consume('q', wait => null)`)
 	harness.Want(t, conn, "", `select * from mbus4.consume('q', wait => '-1s')`)
 	harness.Want(t, conn, "", `select * from mbus4.consume($1, wait => $2)`, "q", nil)
@@ -191,6 +209,16 @@ func TestWaitEnds(t *testing.T) {
 		harness.Ask(t, direct, "select pg_terminate_backend($1)", int(conn.PID()))
 		refusedWith(t, a, "57P01")
 	})
+	t.Run("paused queue", func(t *testing.T) { // a paused queue is an empty one
+		conn, other := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
+		a := ask(t, conn, `select data->'n' from mbus4.consume('r', wait => '2s')`)
+		awaitWaiting(t, direct, conn)
+		harness.Ask(t, other, "select mbus4.pause_queue('r')")
+		harness.Ask(t, other, "select mbus4.post('r', 'n=>1')")
+		a.want(t, "")
+		harness.Ask(t, other, "select mbus4.resume_queue('r')")
+		harness.Want(t, other, "1", "select data->'n' from mbus4.consume('r')")
+	})
 	t.Run("dropped queue", func(t *testing.T) {
 		conn, other := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
 		a := ask(t, conn, `select data->'n' from mbus4.consume('r', wait => '1h')`)
@@ -219,6 +247,23 @@ func TestWaitRights(t *testing.T) {
 		a.want(t, "1")
 	}
 	harness.Refused(t, harness.ConnectAs(t, harness.Proxied(), database, stranger), "42501", "select * from mbus4.consume('q', wait => '1h')")
+	// Who loses them while he waits gets nothing: he is told when he is woken, or when his time is over.
+	harness.Ask(t, poster, "select mbus4.purge_queue('q')") // the leased one
+	for _, wait := range []string{"1h", "1s"} {
+		a := ask(t, conn, "select data->'n' from mbus4.consume('q', wait => '"+wait+"')")
+		awaitWaiting(t, direct, conn)
+		harness.Admin(t, "revoke mbus4_user from "+member)
+		if wait == "1h" {
+			harness.Ask(t, poster, "select mbus4.post('q', 'n=>1', iid => 'm')")
+		}
+		if _, err := a.answer(t); harness.SQLState(err) != "42501" {
+			t.Errorf("%s: %v, want 42501", wait, err)
+		}
+		harness.Admin(t, "grant mbus4_user to "+member)
+		if wait == "1h" {
+			harness.Want(t, poster, "m", "select iid from mbus4.consume('q')")
+		}
+	}
 }
 
 // A call that stands behind others without having looked waits as any other, and one whose session says otherwise looks first.

@@ -100,12 +100,13 @@ func TestWorkQueueWrongCalls(t *testing.T) {
 			"get_next_message": "mbus4.get_next_message(current_process_id integer) returns setof mbus4.work_message",
 			"complete_message": "mbus4.complete_message(message_id bigint) returns void",
 			"release_messages": "mbus4.release_messages(process_id integer) returns bigint",
-			"process_queue":    "mbus4.process_queue(current_process_id integer, handler text default null)",
+			"process_queue": "mbus4.process_queue(current_process_id integer, handler text default null, max_attempts integer default null, " +
+				"backoff interval default null, max_backoff interval default null, jitter double precision default null)",
 		}
 		for name, signature := range signatures {
 			verb, most := "select", "1, 2"
 			if name == "process_queue" {
-				verb, most = "call", "1, null, 3"
+				verb, most = "call", "1, null, 3, null, null, null, 7"
 			}
 			for _, args := range []string{"", most, "nosuch => 1"} {
 				sql := fmt.Sprintf("%s mbus4.%s(%s)", verb, name, args)
@@ -162,6 +163,8 @@ func TestWorkQueueShapes(t *testing.T) {
 		{"select mbus4.complete_message($1)", "bigint", "complete_message void"},
 		{"select mbus4.release_messages($1) as n", "integer", "n bigint"},
 		{"call mbus4.process_queue($1, $2)", "integer text", ""},
+		{"call mbus4.process_queue($1, $2, $3, $4, $5, $6)", "integer text integer interval interval double precision", ""},
+		{"call mbus4.process_queue(1, jitter => $1, backoff => $2)", "double precision interval", ""},
 	} {
 		sd, err := conn.Prepare(harness.Context(t), "", c.sql, nil)
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"mbusproxy/rewrite/detect"
 )
 
 // Config is everything `mbusproxy serve` can be told. The tag fixed names the flag of a setting that a
@@ -51,4 +53,10 @@ type Config struct {
 	Reloads  <-chan Reload // nil: the configuration is never read again
 	// Stopping is called when the proxy begins to drain, with the time that it may take; nil: nobody is told.
 	Stopping func(limit time.Duration)
+}
+
+// CheckUnqualified reports what is wrong with a list for Config.Unqualified.
+func CheckUnqualified(list []string) error {
+	_, err := detect.NewUnqualified(list)
+	return err
 }

@@ -14,6 +14,8 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/internal/console"
+	"mbusproxy/internal/rewriter"
+	"mbusproxy/internal/told"
 	"mbusproxy/proxy"
 )
 
@@ -21,7 +23,7 @@ import (
 type desk struct {
 	cfg      Config
 	engine   *engine.Engine
-	rewriter *rewriter
+	rewriter *rewriter.Rewriter
 	server   *proxy.Server // set before anybody can log in
 	log      *zap.Logger
 }
@@ -34,7 +36,7 @@ func (d *desk) console() proxy.Console {
 	cfg := console.Config{
 		Name: d.cfg.ConsoleName, Role: d.cfg.ConsoleRole, Database: databaseOf(d.cfg.Admin), Exists: d.engine.DatabaseExists, Version: d.cfg.Version,
 		Proxy: func() proxy.Stats { return d.server.Stats() }, End: func(id uint64) bool { return d.server.EndSession(id) },
-		Databases: d.engine.Databases, Calls: d.rewriter.counts.each, Settings: d.settings, CallSQL: d.callSQL,
+		Databases: d.engine.Databases, Calls: d.rewriter.Calls, Settings: d.settings, CallSQL: d.callSQL,
 		Reload: d.cfg.Reload, Shutdown: d.cfg.Shutdown, Log: d.log,
 	}
 	if cfg.Reload == nil {
@@ -50,9 +52,9 @@ func (d *desk) console() proxy.Console {
 func (d *desk) callSQL(ctx context.Context, database, function string) (string, error) {
 	db, err := d.engine.Database(ctx, database)
 	if err != nil {
-		return "", told(err)
+		return "", told.Of(err)
 	}
-	return d.rewriter.texts.Statement(function, "mbus4_call."+function, db.Site().HstoreSchema), nil
+	return d.rewriter.Texts().Statement(function, "mbus4_call."+function, db.Site().HstoreSchema), nil
 }
 
 // settings are those that hold, without passwords.

@@ -7,12 +7,13 @@ import (
 	"io"
 
 	"mbusproxy/internal/doctor"
+	"mbusproxy/internal/told"
 )
 
 // oldestPostgres is the oldest major that mbusproxy works with.
 const oldestPostgres = 15
 
-// Doctor looks at the server of a configuration and writes what it finds, as lines or in JSON. Where something does not work it returns an *Error.
+// Doctor looks at the server of a configuration and writes what it finds, as lines or in JSON. Where something does not work it returns a *told.Error.
 func Doctor(ctx context.Context, cfg Config, asJSON bool, out io.Writer) error {
 	all := []doctor.Finding{}
 	failed := doctor.Examine(ctx, doctor.Server{Upstream: cfg.Upstream, Admin: cfg.Admin, OldestMajor: oldestPostgres}, func(f doctor.Finding) {
@@ -33,7 +34,7 @@ func Doctor(ctx context.Context, cfg Config, asJSON bool, out io.Writer) error {
 		}
 	}
 	if failed {
-		return &Error{Message: "something does not work, see above"}
+		return &told.Error{Message: "something does not work, see above"}
 	}
 	return nil
 }

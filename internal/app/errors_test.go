@@ -2,31 +2,12 @@ package app
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
-	"mbusproxy/engine"
+	"mbusproxy/internal/told"
 )
-
-func TestToldIsOneSentence(t *testing.T) {
-	t.Parallel()
-	err := fmt.Errorf("outer: %w", &engine.Error{
-		Code: "42501", Message: "cannot create schema mbus4", Hint: "grant it",
-		Err: &pgconn.PgError{Severity: "ERROR", Code: "42501", Message: "permission denied"},
-	})
-	var e *Error
-	if !errors.As(told(err), &e) || e.Message != "cannot create schema mbus4: permission denied" || e.Hint != "grant it" {
-		t.Errorf("got %#v", told(err))
-	}
-	other := errors.New("other")
-	if !errors.Is(told(other), other) {
-		t.Error("an error that is not the engine's was changed")
-	}
-}
 
 func TestListenErrorNamesTheWayOut(t *testing.T) {
 	t.Parallel()
@@ -36,7 +17,7 @@ func TestListenErrorNamesTheWayOut(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	_, err = net.Listen("tcp", l.Addr().String())
-	var e *Error
+	var e *told.Error
 	if !errors.As(listenError(err), &e) || !strings.Contains(e.Message, "cannot listen") || !strings.Contains(e.Hint, "another program has this port") {
 		t.Errorf("got %#v", listenError(err))
 	}
@@ -50,7 +31,7 @@ func TestHTTPAddressTaken(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	_, err = listenHTTP(l.Addr().String())
-	var e *Error
+	var e *told.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, "cannot listen for HTTP") || !strings.Contains(e.Hint, "--http") {
 		t.Errorf("got %#v", err)
 	}
@@ -76,7 +57,7 @@ func TestCheckUpstreamTriesAllHosts(t *testing.T) {
 		t.Error(err)
 	}
 	err = checkUpstream(t.Context(), "host=127.0.0.1 port="+closed)
-	var e *Error
+	var e *told.Error
 	if !errors.As(err, &e) || strings.Count(e.Message, "connection refused") != 1 {
 		t.Errorf("got %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mbusproxy/internal/told"
 	"mbusproxy/proxy/listen"
 )
 
@@ -23,7 +24,7 @@ type HealthConfig struct {
 	Timeout time.Duration // for the whole answer
 }
 
-// CheckHealth returns nil if a proxy on this machine serves clients, else an error of type *Error.
+// CheckHealth returns nil if a proxy on this machine serves clients, else an error of type *told.Error.
 func CheckHealth(cfg HealthConfig) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cfg.Timeout)
 	defer cancel()
@@ -32,7 +33,7 @@ func CheckHealth(cfg HealthConfig) error {
 		err = askHTTP(ctx, cfg.HTTP)
 	}
 	if err != nil {
-		return &Error{Message: fmt.Sprintf("the proxy does not serve clients: %v", err), Hint: "its log says why; --http and --listen are those that it runs with", Err: err}
+		return &told.Error{Message: fmt.Sprintf("the proxy does not serve clients: %v", err), Hint: "its log says why; --http and --listen are those that it runs with", Err: err}
 	}
 	return nil
 }

@@ -12,14 +12,17 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine"
+	"mbusproxy/internal/httplisten"
 	"mbusproxy/internal/metrics"
+	"mbusproxy/internal/rewriter"
+	"mbusproxy/internal/told"
 	"mbusproxy/internal/web"
 	"mbusproxy/proxy"
 )
 
 // Bounds of what those who come over HTTP can make the proxy hold.
 const (
-	httpConnections = 64 // at a time; see placesListener
+	httpConnections = 64 // at a time; see httplisten.Places
 	httpHeader      = 16 << 10
 	httpPatience    = 10 * time.Second // for a request's header, and for the next request
 	httpWriting     = time.Minute
@@ -38,13 +41,13 @@ type monitor struct {
 func listenHTTP(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, &Error{Message: fmt.Sprintf("cannot listen for HTTP: %v", err), Hint: "--http names host:port, such as 127.0.0.1:9187, which nobody else uses", Err: err}
+		return nil, &told.Error{Message: fmt.Sprintf("cannot listen for HTTP: %v", err), Hint: "--http names host:port, such as 127.0.0.1:9187, which nobody else uses", Err: err}
 	}
-	return newPlacesListener(l, httpConnections), nil
+	return httplisten.NewPlaces(l, httpConnections), nil
 }
 
 // startHTTP serves what --http asks for until stop is called. While the proxy drains it goes on.
-func startHTTP(ctx context.Context, m *monitor, r *rewriter) (stop func(), err error) {
+func startHTTP(ctx context.Context, m *monitor, r *rewriter.Rewriter) (stop func(), err error) {
 	if m.cfg.HTTP == "" {
 		return func() {}, nil
 	}
@@ -58,7 +61,7 @@ func startHTTP(ctx context.Context, m *monitor, r *rewriter) (stop func(), err e
 		_ = l.Close()
 		return nil, err
 	}
-	l = newBothListener(l, func() *tls.Config { return pageTLS(m.server.TLS()) })
+	l = httplisten.NewBoth(l, func() *tls.Config { return httplisten.TLS(m.server.TLS()) }, httpPatience)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
@@ -73,11 +76,11 @@ func startHTTP(ctx context.Context, m *monitor, r *rewriter) (stop func(), err e
 }
 
 // serve answers on a listener until ctx ends.
-func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter, page *web.Page) {
+func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter.Rewriter, page *web.Page) {
 	mux := http.NewServeMux()
 	mux.Handle(web.Path, page.Handler())
 	mux.Handle("GET /metrics", metrics.Handler(metrics.Source{
-		Version: m.cfg.Version, Proxy: m.server.Stats, Rewriter: r.rewrite.Counts, Calls: r.counts.each, Refusals: r.counts.refusals, Databases: m.engine.Databases,
+		Version: m.cfg.Version, Proxy: m.server.Stats, Rewriter: r.Cached, Calls: r.Calls, Refusals: r.Refusals, Databases: m.engine.Databases,
 	}, m.log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) { answer(w, m.ready(req.Context())) })
@@ -85,7 +88,7 @@ func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter, page *
 		_, _ = fmt.Fprint(w, "mbusproxy\n\n/metrics  for Prometheus\n/healthz  whether the proxy lives\n/readyz   whether it can serve\n/page/    for people\n")
 	})
 	s := &http.Server{
-		Handler: keepPlaces(plainly(mux)), ConnContext: withPlace, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
+		Handler: httplisten.KeepPlaces(plainly(mux)), ConnContext: httplisten.WithPlace, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
 		ErrorLog: zap.NewStdLog(m.log),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -119,7 +122,7 @@ func (m *monitor) ready(ctx context.Context) error {
 		return err
 	}
 	if _, err := m.engine.Database(ctx, databaseOf(m.cfg.Admin)); err != nil {
-		return told(err)
+		return told.Of(err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/engine/schema"
+	"mbusproxy/internal/told"
 )
 
 // InitConfig says what Init does, and where it shows it.
@@ -29,7 +30,7 @@ func Init(ctx context.Context, cfg InitConfig) error {
 	if cfg.DryRun {
 		sql, err := engine.InitSQL(ctx, cfg.DSN)
 		if err != nil {
-			return told(err)
+			return told.Of(err)
 		}
 		if sql == "" {
 			sql = "-- Nothing is missing."
@@ -40,12 +41,12 @@ func Init(ctx context.Context, cfg InitConfig) error {
 	shown := stepsShown{out: cfg.Out, terminal: cfg.Terminal}
 	r, err := engine.Init(ctx, cfg.DSN, schema.Options{DisableBadSelectors: cfg.DisableBadSelectors, Notify: shown.show})
 	if err != nil {
-		return told(err)
+		return told.Of(err)
 	}
 	if cfg.Prune {
 		dropped, err := engine.Prune(ctx, cfg.DSN)
 		if err != nil {
-			return told(err)
+			return told.Of(err)
 		}
 		shown.line("functions of other versions dropped: %d", dropped)
 		r.Kept = 0

@@ -5,6 +5,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"mbusproxy/internal/told"
 )
 
 // IsLogLevel tells whether name is a level that Config.LogLevel may have.
@@ -24,7 +26,7 @@ func newLog(level string, to io.Writer) (*zap.Logger, zap.AtomicLevel, error) {
 	}
 	l, err := zap.ParseAtomicLevel(level)
 	if err != nil {
-		return nil, l, &Error{Message: "unknown log level " + level, Hint: "the levels are debug, info, warn and error", Err: err}
+		return nil, l, &told.Error{Message: "unknown log level " + level, Hint: "the levels are debug, info, warn and error", Err: err}
 	}
 	cfg := zap.NewProductionEncoderConfig()
 	cfg.EncodeTime = zapcore.ISO8601TimeEncoder

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -13,14 +12,16 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine"
+	"mbusproxy/internal/rewriter"
+	"mbusproxy/internal/told"
 	"mbusproxy/internal/web"
 )
 
 // newPage makes the web page that is served on a listener.
-func newPage(m *monitor, r *rewriter, l net.Listener) (*web.Page, error) {
+func newPage(m *monitor, r *rewriter.Rewriter, l net.Listener) (*web.Page, error) {
 	p, err := web.New(web.Config{
 		Version: m.cfg.Version, Dial: m.server.Dial, Trusting: m.cfg.PageTrust, Database: upstreamDatabase(m.cfg), ConsoleRole: m.cfg.ConsoleRole,
-		Proxy: m.server.Stats, End: m.server.EndSession, Calls: r.counts.each, Condition: m.condition,
+		Proxy: m.server.Stats, End: m.server.EndSession, Calls: r.Calls, Condition: m.condition,
 		Loopback: isLoopback(l.Addr()), Plain: m.cfg.HTTPPlain, HasTLS: m.server.TLS() != nil, Cookie: cookieName(l.Addr()), Log: m.log,
 	})
 	if err != nil {
@@ -42,7 +43,7 @@ func upstreamDatabase(cfg Config) string {
 func (m *monitor) condition(ctx context.Context, database, selector string) (string, error) {
 	db, err := m.engine.Database(ctx, database)
 	if err != nil {
-		return "", told(err)
+		return "", told.Of(err)
 	}
 	sql, err := db.Condition(ctx, selector)
 	var refused *engine.Error
@@ -65,15 +66,4 @@ func cookieName(a net.Addr) string {
 		return "mbusproxy"
 	}
 	return "mbusproxy_" + port
-}
-
-// pageTLS is the proxy's TLS as HTTP speaks it; nil where there is none now.
-func pageTLS(c *tls.Config) *tls.Config {
-	if c == nil {
-		return nil
-	}
-	c = c.Clone()
-	c.NextProtos = []string{"http/1.1"}
-	c.ClientAuth = tls.NoClientCert
-	return c
 }

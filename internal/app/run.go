@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,8 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine"
+	"mbusproxy/internal/rewriter"
+	"mbusproxy/internal/told"
 	"mbusproxy/internal/tracing"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite/detect"
@@ -26,7 +29,7 @@ const (
 )
 
 // Run serves until ctx ends, then drains and returns nil. ready is called once, when clients can
-// connect, with the addresses bound. Failures that a person can mend are of type *Error.
+// connect, with the addresses bound. Failures that a person can mend are of type *told.Error.
 func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	log, level, err := newLog(cfg.LogLevel, cfg.LogTo)
 	if err != nil {
@@ -39,7 +42,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	}
 	unqualified, err := detect.NewUnqualified(cfg.Unqualified)
 	if err != nil {
-		return &Error{Message: "--unqualified: " + err.Error(), Hint: "`mbusproxy serve -h` explains the flags", Err: err}
+		return &told.Error{Message: "--unqualified: " + err.Error(), Hint: "`mbusproxy serve -h` explains the flags", Err: err}
 	}
 	if err := checkUpstream(ctx, cfg.Upstream); err != nil {
 		return err
@@ -54,14 +57,14 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	if clientTLS != nil && !eng.Verifiers().Readable(ctx) {
 		log.Warn("the admin role may not read pg_authid: channel binding is not offered to clients")
 	}
-	rewriter := newRewriter(eng, unqualified, parser, cfg.NoPrepare)
+	rewriter := rewriter.New(eng, unqualified, parser, cfg.NoPrepare)
 	if cfg.Trace != "" {
 		tracer, err := tracing.Open(ctx, cfg.Trace, cfg.Version, log)
 		if err != nil {
-			return &Error{Message: "--trace: " + err.Error(), Hint: "docs/tracing.md says how spans are exported", Err: err}
+			return &told.Error{Message: "--trace: " + err.Error(), Hint: "docs/tracing.md says how spans are exported", Err: err}
 		}
 		defer tracer.Close()
-		rewriter.tracer = tracer
+		rewriter.Tracer = tracer
 	}
 	desk := &desk{cfg: cfg, engine: eng, rewriter: rewriter, log: log}
 	server, err := proxy.New(proxy.Config{
@@ -78,12 +81,12 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		UserTimeout:    cfg.UserTimeout,
 		ReusePort:      cfg.ReusePort,
 		Verifiers:      eng.Verifiers(),
-		Rewriter:       rewriter.inProxy(),
+		Rewriter:       rewriter.InProxy(),
 		Console:        desk.console(),
 		Log:            log,
 	})
 	if err != nil {
-		return &Error{Message: err.Error(), Hint: "`mbusproxy serve -h` explains the flags", Err: err}
+		return &told.Error{Message: err.Error(), Hint: "`mbusproxy serve -h` explains the flags", Err: err}
 	}
 	desk.server = server
 	if err := server.Listen(); err != nil {
@@ -154,7 +157,7 @@ func openEngine(ctx context.Context, cfg Config, parser *parse.Parser, log *zap.
 		Log: log, SemaphoreInterval: cfg.SemaphoreInterval, WaitSweep: cfg.WaitSweep,
 	})
 	if err != nil {
-		return nil, told(err)
+		return nil, told.Of(err)
 	}
 	admin, err := pgx.ParseConfig(cfg.Admin)
 	if err != nil { // the engine has parsed it before
@@ -166,7 +169,7 @@ func openEngine(ctx context.Context, cfg Config, parser *parse.Parser, log *zap.
 	}
 	if _, err := eng.Database(ctx, admin.Database); err != nil {
 		eng.Close()
-		return nil, told(err)
+		return nil, told.Of(err)
 	}
 	return eng, nil
 }
@@ -178,7 +181,7 @@ func loadTLS(cfg Config) (*tls.Config, error) {
 	}
 	cert, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
 	if err != nil {
-		return nil, &Error{
+		return nil, &told.Error{
 			Message: fmt.Sprintf("the certificate cannot be used: %v", err),
 			Hint:    "--tls-cert and --tls-key name PEM files that belong together and that this user can read",
 			Err:     err,
@@ -191,7 +194,7 @@ func loadTLS(cfg Config) (*tls.Config, error) {
 func checkUpstream(ctx context.Context, dsn string) error {
 	cfg, err := pgconn.ParseConfig(dsn)
 	if err != nil {
-		return &Error{
+		return &told.Error{
 			Message: fmt.Sprintf("the DSN of the upstream server cannot be read: %v", err),
 			Hint:    "for example: host=db.example.net port=5432 sslmode=verify-full",
 			Err:     err,
@@ -223,9 +226,23 @@ func checkUpstream(ctx context.Context, dsn string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &Error{
+	return &told.Error{
 		Message: fmt.Sprintf("the upstream server cannot be reached: %v", errors.Join(failures...)),
 		Hint:    "check that the server runs and that host and port of --upstream are right",
 		Err:     errors.Join(failures...),
 	}
+}
+
+// listenError explains why an address cannot be listened on.
+func listenError(err error) error {
+	e := &told.Error{Message: fmt.Sprintf("cannot listen: %v", err), Err: err}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		e.Hint = "another program has this port: choose another with --listen, or stop that program (`ss -ltnp` shows which)"
+	case errors.Is(err, syscall.EACCES):
+		e.Hint = "ports below 1024 and closed folders need more rights: choose another with --listen"
+	default:
+		e.Hint = "--listen takes host:port of this machine, or the directory of a unix socket"
+	}
+	return e
 }

@@ -221,7 +221,7 @@ func first(args []ast.Expr) ast.Expr {
 func (s *errorScan) call(src source, n *ast.CallExpr, assigned map[string][]ast.Expr) {
 	name := typeName(n.Fun)
 	switch {
-	case name == "refuse" && path.Dir(src.file) == "selector" && len(n.Args) == 1: // of the reader of regular expressions
+	case name == "refuse" && path.Dir(src.file) == "selector/pattern" && len(n.Args) == 1: // of the reader of regular expressions
 		for _, what := range s.shapes(n.Args[0], assigned) {
 			s.add(src, n, "2201B", []string{what + " is not allowed in a regular expression of a selector"})
 		}

@@ -89,7 +89,7 @@ var handed = []string{
 	"engine/semaphore/calls.go",    // what a call says
 	"selector/error.go",            // refuse itself
 	"internal/cli/errors.go",       // what server and proxy say
-	"internal/app/errors.go",       // what the engine says
+	"internal/told/told.go",        // what the engine says
 	"internal/app/run.go",          // what package proxy says of its Config
 	"rewrite/place/check_calls.go", // a closure, whose calls are read
 }

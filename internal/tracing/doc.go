@@ -6,5 +6,5 @@
 //
 // A collector that is slow, or not there, costs spans and nothing else: they wait in a queue of a fixed length.
 //
-// The package knows neither SQL nor the wire; internal/app joins them.
+// The package knows neither SQL nor the wire; internal/rewriter joins them.
 package tracing

@@ -3,6 +3,8 @@ package web
 import (
 	"slices"
 	"time"
+
+	"mbusproxy/internal/web/sampling"
 )
 
 // allViews are the pages, in the order of the navigation.
@@ -37,8 +39,8 @@ type overview struct {
 	More         bool // than are shown
 	Filter       Text
 	Rates        []rateRow
-	Figures      []figure
-	Process      []figure // for members of the console's role
+	Figures      []sampling.Figure
+	Process      []sampling.Figure // for members of the console's role
 	Paused       bool
 	Dead, Errors int64
 }
@@ -49,12 +51,8 @@ type rateRow struct {
 	Posted, Removed *float64
 }
 
-// readySeconds is for how long the oldest message of a row of mbus4.queues or mbus4.consumers has been ready; null where none is, or where its time is none, which
-// somebody has written past the functions.
-const readySeconds = `extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) case when pg_catalog.isfinite(oldest_ready) then oldest_ready end)::float8`
-
 const queuesSQL = `select q.queue, q.kind, q.consumers, q.ready, q.delayed, q.waiting, q.leased, q.held, q.dead, coalesce(q.selector_errors, 0) as selector_errors,
-	coalesce(` + readySeconds + `, -1) as oldest, q.paused, q.exact
+	coalesce(` + sampling.ReadySeconds + `, -1) as oldest, q.paused, q.exact
 from mbus4.queues q
 where pg_catalog.strpos(q.queue, pg_catalog.lower($1)) operator(pg_catalog.>) 0
 order by q.ready desc, q.queue
@@ -80,9 +78,9 @@ func loadOverview(c *call) (*shown, error) {
 	if o.Rates, err = collect[rateRow](c, `select (extract(epoch from r.over) operator(pg_catalog./) 60)::pg_catalog.int8 as minutes, r.posted_per_second::float8, r.removed_per_second::float8 from mbus4.rates r order by r.over`); err != nil {
 		return nil, err
 	}
-	o.Figures = c.page.samples.depthFigures(c.login.Database, "")
+	o.Figures = c.page.samples.Depth(c.login.Database, "")
 	if c.may.Process {
-		o.Process = c.page.samples.processFigures()
+		o.Process = c.page.samples.Process()
 	}
 	return &shown{title: "Overview", body: o}, nil
 }

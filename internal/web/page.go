@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/internal/web/access"
+	"mbusproxy/internal/web/sampling"
 	"mbusproxy/proxy"
 )
 
@@ -48,7 +49,7 @@ type Config struct {
 type Page struct {
 	cfg     Config
 	logins  *access.Store
-	samples *sampler
+	samples *sampling.Sampler
 	views   map[string]*view
 	forms   map[string]*form
 	sheets  map[string]*template.Template // by file
@@ -67,8 +68,8 @@ const mostStreams = 24
 func New(cfg Config) (*Page, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Page{cfg: cfg, views: map[string]*view{}, forms: map[string]*form{}, streams: make(chan struct{}, mostStreams), ctx: ctx, stop: stop}
-	p.samples = newSampler(p)
 	p.logins = access.NewStore(access.Config{Dial: cfg.Dial, Trusting: cfg.Trusting, Log: cfg.Log})
+	p.samples = sampling.New(sampling.Config{Proxy: cfg.Proxy, Calls: cfg.Calls, Each: p.logins.Each, MaySee: p.maySee})
 	for _, v := range p.allViews() {
 		p.views[v.path] = v
 	}
@@ -80,7 +81,7 @@ func New(cfg Config) (*Page, error) {
 		p.Close()
 		return nil, err
 	}
-	p.done.Go(func() { p.samples.run(ctx) })
+	p.done.Go(func() { p.samples.Run(ctx) })
 	return p, nil
 }
 

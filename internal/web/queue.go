@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/internal/web/sampling"
 )
 
 func (p *Page) queueViews() []*view {
@@ -25,7 +27,7 @@ type queueSheet struct {
 	Consumers []consumerRow
 	Triggers  []triggerRow
 	Schedules []scheduleRow
-	Figures   []figure
+	Figures   []sampling.Figure
 }
 
 // consumerRow is a row of mbus4.consumers, with what mbus4.consumer says of it.
@@ -51,7 +53,7 @@ type scheduleRow struct {
 }
 
 const consumersSQL = `select c.consumer, coalesce(c.selector, '') as selector, c.ready, c.delayed, c.waiting, c.leased, c.held, c.dead, coalesce(c.selector_errors, 0) as selector_errors,
-	coalesce(` + readySeconds + `, -1) as oldest, c.paused, c.exact,
+	coalesce(` + sampling.ReadySeconds + `, -1) as oldest, c.paused, c.exact,
 	coalesce(k.paused, 'epoch') as since, coalesce(k.max_attempts, 0) as max_attempts, coalesce(k.backoff::text, '') as backoff, coalesce(k.lease::text, '') as lease
 from mbus4.consumers c
 join mbus4.consumer k on k.qname operator(pg_catalog.=) c.queue and k.name operator(pg_catalog.=) c.consumer
@@ -89,7 +91,7 @@ func loadQueue(c *call) (*shown, error) {
 	if q.Schedules, err = collect[scheduleRow](c, `select pg_catalog."left"(s.name, 300), pg_catalog."left"(s.cron, 300), pg_catalog."left"(s.timezone, 100), case when pg_catalog.isfinite(s.next_at) then s.next_at end, coalesce(s.last_error, '') as last_error from mbus4.schedules s where s.queue operator(pg_catalog.=) $1 order by s.name limit 100`, name); err != nil {
 		return nil, err
 	}
-	q.Figures = c.page.samples.depthFigures(c.login.Database, name)
+	q.Figures = c.page.samples.Depth(c.login.Database, name)
 	return &shown{title: Text("Queue " + name), body: q}, nil
 }
 

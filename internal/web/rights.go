@@ -51,3 +51,9 @@ func (p *Page) rights(ctx context.Context, tx pgx.Tx) (*Rights, error) {
 	}
 	return m, nil
 }
+
+// maySee reports whether the role of a transaction may see the queues.
+func (p *Page) maySee(ctx context.Context, tx pgx.Tx) (bool, error) {
+	m, err := p.rights(ctx, tx)
+	return err == nil && m.See, err
+}

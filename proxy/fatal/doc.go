@@ -1,5 +1,5 @@
 // Package fatal has everything that the proxy itself says to a client: before a session begins, or as its last message.
-// What is refused within a session is a plan of package pipeline, and then the server fails.
+// What is refused within a session is a Plan of package refuse, and then the server fails.
 //
 // # Invariants
 //

@@ -4,6 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -16,12 +20,12 @@ type bindTime struct {
 }
 
 // sent keeps segment and unsynced up to date, for each request: a Sync begins a new segment.
-func (t *bindTime) sent(kind requestKind) {
+func (t *bindTime) sent(kind requests.Kind) {
 	switch {
-	case kind == kindSync:
+	case kind == requests.Sync:
 		t.segment++
 		t.unsynced = false
-	case kind.extended():
+	case kind.Extended():
 		t.unsynced = true
 	}
 }
@@ -31,7 +35,7 @@ func (f *ClientFlow) await(ctx context.Context) bool {
 	o := f.awaited
 	f.awaited = nil
 	select {
-	case <-o.known:
+	case <-o.Known():
 		return true
 	case <-ctx.Done():
 		return false
@@ -40,24 +44,24 @@ func (f *ClientFlow) await(ctx context.Context) bool {
 
 // followNames begins to keep names with the session's first bind-time plan. It comes before the Parse is noted, so that the
 // name of this one is kept.
-func (f *ClientFlow) followNames(plan Plan) {
+func (f *ClientFlow) followNames(plan statements.Plan) {
 	if f.bindTime == nil && plan != nil && plan.BindTime() {
 		f.bindTime = &bindTime{unsynced: true} // what was sent before is not known
 	}
 }
 
-// statementOf and portalOf return what a name stands for, as names.look does.
-func (f *ClientFlow) statementOf(key string) (b *binding, wait *outcome, err error) {
-	return f.names.look(false, key, f.bindTime.segment)
+// statementOf and portalOf return what a name stands for, as names.Table.Look does.
+func (f *ClientFlow) statementOf(key string) (b *names.Binding, wait *requests.Outcome, err error) {
+	return f.names.Look(false, key, f.bindTime.segment)
 }
 
-func (f *ClientFlow) portalOf(key string) (b *binding, wait *outcome, err error) {
-	return f.names.look(true, key, f.bindTime.segment)
+func (f *ClientFlow) portalOf(key string) (b *names.Binding, wait *requests.Outcome, err error) {
+	return f.names.Look(true, key, f.bindTime.segment)
 }
 
 // unsettled returns the outcome that must be known before the message, or the head of it, can
 // be looked at; nil for none.
-func (f *ClientFlow) unsettled(frame []byte) (wait *outcome, err error) {
+func (f *ClientFlow) unsettled(frame []byte) (wait *requests.Outcome, err error) {
 	body := frame[wire.HeaderSize:]
 	switch frame[0] {
 	case wire.MsgBind:
@@ -65,22 +69,22 @@ func (f *ClientFlow) unsettled(frame []byte) (wait *outcome, err error) {
 		if !ok {
 			return nil, namesLost(frame)
 		}
-		_, wait, err = f.statementOf(nameKey(statement))
+		_, wait, err = f.statementOf(names.Key(statement))
 		return wait, err
 	case wire.MsgExecute:
 		portal, _, ok := wire.CString(body)
 		if !ok {
 			return nil, namesLost(frame)
 		}
-		b, wait, err := f.portalOf(nameKey(portal))
-		if b == nil || wait != nil || err != nil || b.run == nil {
+		b, wait, err := f.portalOf(names.Key(portal))
+		if b == nil || wait != nil || err != nil || b.Run == nil {
 			return wait, err
 		}
 		switch {
-		case b.run.is() == pending && b.run.segment != f.bindTime.segment:
-			return b.run.outcome, nil
-		case b.run.is() == unclear:
-			return nil, errUnclear
+		case b.Run.Is() == requests.Pending && b.Run.Segment != f.bindTime.segment:
+			return b.Run.Outcome, nil
+		case b.Run.Is() == requests.Unclear:
+			return nil, names.ErrUnclear
 		}
 	case wire.MsgParse:
 		if _, _, ok := wire.CString(body); !ok {
@@ -100,7 +104,7 @@ func namesLost(frame []byte) error {
 	if isWhole(frame) {
 		return nil
 	}
-	return errUnclear
+	return names.ErrUnclear
 }
 
 // isWhole reports whether frame is a message and not only the head of one.
@@ -118,8 +122,8 @@ func (f *ClientFlow) asksPlan(frame []byte) bool {
 	if !ok {
 		return false
 	}
-	b, _, _ := f.statementOf(nameKey(statement))
-	return b != nil && b.text.bindTime() != nil
+	b, _, _ := f.statementOf(names.Key(statement))
+	return b != nil && b.Text.BindTime() != nil
 }
 
 // wholeBind buffers all of a Bind for a bind-time plan of which Next returned only the head, unless it
@@ -136,61 +140,61 @@ func (f *ClientFlow) wholeBind(buf, frame []byte, pos int, out *wire.Splicer) (w
 
 // bindPrelude notes a Bind, and asks the plan of the statement for the prelude statement if it is a bind-time plan. refused
 // is what the Bind fails with.
-func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) (refused Plan, err error) {
-	statement, _, err := f.statementOf(a.statement)
+func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) (refused statements.Plan, err error) {
+	statement, _, err := f.statementOf(a.Statement)
 	if err != nil {
 		return nil, err
 	}
-	b := &binding{portal: true, name: a.portal, segment: f.bindTime.segment}
+	b := &names.Binding{Portal: true, Name: a.Portal, Segment: f.bindTime.segment}
 	if statement != nil {
-		if statement.unknown {
-			return notKnown("prepared statement", a.statement), nil
+		if statement.Unknown {
+			return refuse.NotKnown("prepared statement", a.Statement), nil
 		}
-		b.text = statement.text
+		b.Text = statement.Text
 	}
-	if plan := b.text.bindTime(); plan != nil {
+	if plan := b.Text.BindTime(); plan != nil {
 		values, ok := wire.Values{}, true
 		if isWhole(frame) {
 			values, ok = wire.ReadValues(frame[wire.HeaderSize:])
 		}
 		if ok { // else the server refuses it
-			prelude, canceled := f.prelude(ctx, plan, b.text.voids, values)
+			prelude, canceled := f.prelude(ctx, plan, b.Text.Voids, values)
 			if canceled != nil {
 				return canceled, nil
 			}
-			b.prelude = prelude
+			b.Prelude = prelude
 			if prelude != nil && plan.EndsTransaction() && isWhole(frame) {
-				b.again = slices.Clone(frame)
+				b.Again = slices.Clone(frame)
 			}
 		}
 	}
-	if b.prelude != nil && !f.names.roomForPrelude(b) {
-		return tooManyPreludes(), nil
+	if b.Prelude != nil && !f.names.RoomForPrelude(b) {
+		return refuse.TooManyPreludes(names.MaxPreludes), nil
 	}
-	a.bindings = f.names.note(b)
+	a.Bindings = f.names.Note(b)
 	return nil, nil
 }
 
 // executePrelude notes an Execute of the portal with the given full name and returns the messages of
 // the prelude statement that must come before it. refused is what the Execute fails with.
-func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, refused Plan, err error) {
-	b, _, err := f.portalOf(a.portal)
+func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, refused statements.Plan, err error) {
+	b, _, err := f.portalOf(a.Portal)
 	if b == nil || err != nil {
 		return nil, nil, err
 	}
-	if b.unknown {
-		return nil, notKnown("portal", a.portal), nil
+	if b.Unknown {
+		return nil, refuse.NotKnown("portal", a.Portal), nil
 	}
-	if b.prelude != nil && (b.run == nil || b.run.is() == undone) {
-		b.run = &preludeRun{outcome: newOutcome(), segment: f.bindTime.segment}
+	if b.Prelude != nil && (b.Run == nil || b.Run.Is() == requests.Undone) {
+		b.Run = &names.Run{Outcome: requests.NewOutcome(), Segment: f.bindTime.segment}
 		before = f.runPrelude(portal, b)
 	}
-	if b.text != nil {
-		if b.text.effect != nil {
-			a.bindings = f.noteEffects([]Effect{*b.text.effect}, false)
+	if b.Text != nil {
+		if b.Text.Effect != nil {
+			a.Bindings = f.noteEffects([]statements.Effect{*b.Text.Effect}, false)
 		}
-		if b.text.renames {
-			f.names.rebindAny()
+		if b.Text.Renames {
+			f.names.RebindAny()
 		}
 	}
 	return before, nil, nil

@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/pipeline/athand"
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -15,9 +19,9 @@ import (
 // are, and replaces the text of statements that have a Plan. It belongs to the direction client to server and does
 // no input or output.
 type ClientFlow struct {
-	rewriter Rewriter // nil: nothing is ever rewritten
-	secret   string   // StatementContext.Secret
-	user     string   // of the startup packet
+	rewriter statements.Rewriter // nil: nothing is ever rewritten
+	secret   string              // statements.Context.Secret
+	user     string              // of the startup packet
 	database string
 	settings *atomic.Pointer[wire.Settings] // written by the other direction; never nil
 	private  string                         // see ownName
@@ -41,27 +45,26 @@ type ClientFlow struct {
 	// bindTime is set by the session's first bind-time plan.
 	bindTime *bindTime
 	// awaited is the outcome that the message set aside depends on.
-	awaited  *outcome
-	names    *names
+	awaited  *requests.Outcome
+	names    *names.Table
+	ours     *preparedNames
 	probing  probing
 	prepared prepared
 	unsent   unsent
 	traces   traces
-	// holding says whether the Rewriter has a statement of the session. held is set while it has a message at hand.
-	holding holding
-	held    bool
-	// units is for Unit.
-	units atomic.Uint64
+	// atHand is the message of which the Rewriter or a plan is asked. held is set while there is one.
+	atHand athand.Message
+	held   bool
 	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a reply: what follows is not
 	// forwarded.
 	Terminated bool
 	// Nonblocking makes Feed return ErrMustWait instead of asking the Rewriter or a bind-time plan, which may take its time.
 	Nonblocking bool
 	// recalled is the Plan of the message at hand, where the Rewriter has it at once, or has been asked already, which asked says.
-	recalled Plan
+	recalled statements.Plan
 	asked    bool
 	// refused is what the message at hand fails with; nil nearly always.
-	refused Plan
+	refused statements.Plan
 	// awaitedQuery says that the message at hand is a Query that runs because its wait is over.
 	awaitedQuery bool
 	// waiting is the wait of the message set aside; nil nearly always.
@@ -143,8 +146,8 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 
 // Blocked reports whether the next feed, if it may wait, would wait for a reply of the server's at its beginning.
 func (f *ClientFlow) Blocked() bool {
-	return f.awaited != nil && f.awaited.is() == pending || f.probing.underWay != nil && f.probing.underWay.is() == pending ||
-		f.Awaits() && f.names.prepared.resend.is() != resendOwed
+	return f.awaited != nil && f.awaited.Is() == requests.Pending || f.probing.underWay != nil && f.probing.underWay.Is() == requests.Pending ||
+		f.Awaits() && f.ours.resend.is() != resendOwed
 }
 
 // TakeAside returns what the last feed has not looked at, which is to be fed next; nil for nothing.
@@ -232,7 +235,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 	f.letGo()
 	f.keep(frame)
 	if failed && frame[0] == wire.MsgQuery {
-		f.units.Add(1) // its reply has come in place of one to it
+		f.atHand.EndUnit() // its reply has come in place of one to it
 	}
 	if repl != nil || failed {
 		f.Replace(out, frame, pos, repl)
@@ -270,25 +273,25 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 		f.before.skips = false
 	}
 	if typ == wire.MsgCopyDone || typ == wire.MsgCopyFail {
-		f.push(copyEnd, nil)
+		f.push(requests.CopyEnd, nil)
 		return 0
 	}
-	kind := kindOf(typ)
+	kind := requests.KindOf(typ)
 	if kind == 0 {
 		return 0
 	}
-	if kind == kindFunctionCall || size > wire.MaxNames {
+	if kind == requests.FunctionCall || size > wire.MaxNames {
 		f.room = 0
 	}
 	if f.full() {
 		return wire.Pause
 	}
 	switch kind {
-	case kindQuery, kindParse:
+	case requests.Query, requests.Parse:
 		if f.rewriter != nil {
 			return wantsText(size)
 		}
-	case kindBind, kindDescribe, kindExecute, kindClose:
+	case requests.Bind, requests.Describe, requests.Execute, requests.Close:
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
@@ -324,13 +327,13 @@ func (f *ClientFlow) forRewriter(frame []byte) bool {
 const maxCopyEnds = 1024
 
 // push adds a request for a message of the client, and updates what depends on the order of messages.
-func (f *ClientFlow) push(kind requestKind, a *details) {
-	if kind.flushes() {
-		f.units.Add(1)
+func (f *ClientFlow) push(kind requests.Kind, a *details) {
+	if kind.Flushes() {
+		f.atHand.EndUnit()
 	}
 	f.probing.note(kind)
-	f.ranSinceSync = kind != kindSync && kind != kindQuery && (f.ranSinceSync || kind == kindBind || kind == kindExecute)
-	if kind != copyEnd {
+	f.ranSinceSync = kind != requests.Sync && kind != requests.Query && (f.ranSinceSync || kind == requests.Bind || kind == requests.Execute)
+	if kind != requests.CopyEnd {
 		f.copyEnds = 0
 	} else if f.copyEnds++; f.copyEnds > maxCopyEnds {
 		return
@@ -338,17 +341,17 @@ func (f *ClientFlow) push(kind requestKind, a *details) {
 	if f.bindTime != nil {
 		f.bindTime.sent(kind)
 	}
-	if !kind.extended() {
+	if !kind.Extended() {
 		f.prepared.near = nil
 	}
-	if f.unsent.clean = false; f.unsent.keeping && kind == kindSync {
+	if f.unsent.clean = false; f.unsent.keeping && kind == requests.Sync {
 		f.keepSync()
 	}
 	f.add(request{kind: kind, details: a})
 }
 
 func (f *ClientFlow) add(o request) {
-	if o.kind == kindSync && f.prepared.standIn != nil {
+	if o.kind == requests.Sync && f.prepared.standIn != nil {
 		f.prepared.standIn.parsed = false
 	}
 	if o.details != nil {
@@ -378,9 +381,9 @@ func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 	case wire.MsgBind:
 		return f.bind(ctx, frame)
 	case wire.MsgDescribe:
-		return f.named(kindDescribe, body), nil
+		return f.named(requests.Describe, body), nil
 	case wire.MsgClose:
-		return f.named(kindClose, body), nil
+		return f.named(requests.Close, body), nil
 	case wire.MsgExecute:
 		return f.execute(frame)
 	case wire.MsgTerminate:

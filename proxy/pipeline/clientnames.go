@@ -3,6 +3,9 @@ package pipeline
 import (
 	"context"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -14,7 +17,7 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 	}
 	a := new(details)
 	if portal, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:]); ok {
-		a.portal, a.statement = nameKey(portal), nameKey(statement)
+		a.Portal, a.Statement = names.Key(portal), names.Key(statement)
 		if f.bindTime != nil {
 			refused, err := f.bindPrelude(ctx, frame, a)
 			if refused != nil {
@@ -27,25 +30,25 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 	}
 	f.traceBind(frame, a)
 	replacement = f.bindUnnamed(frame, a)
-	f.push(kindBind, a)
+	f.push(requests.Bind, a)
 	return replacement, nil
 }
 
 // execute notes an Execute and returns it with the messages of a prelude statement before it; nil where it needs none.
 func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
-	a := &details{ofPortal: true}
+	a := &details{Use: names.Use{OfPortal: true}}
 	if portal, _, ok := wire.CString(frame[wire.HeaderSize:]); ok {
-		a.portal = nameKey(portal)
-		a.trace = f.traces.portals[a.portal]
+		a.Portal = names.Key(portal)
+		a.trace = f.traces.portals[a.Portal]
 		if f.bindTime != nil {
-			var refused Plan
+			var refused statements.Plan
 			if replacement, refused, err = f.executePrelude(portal, a); refused != nil {
 				return f.fail(refused), nil
 			}
 		}
 	}
 	f.prepared.near = nil // what runs now may take statements away
-	f.push(kindExecute, a)
+	f.push(requests.Execute, a)
 	if replacement != nil {
 		replacement = append(replacement, frame...)
 	}
@@ -53,29 +56,35 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 }
 
 // named notes a Describe or Close, whose body is 'S' or 'P' and a name, and returns what takes its place; nil for itself.
-func (f *ClientFlow) named(kind requestKind, body []byte) (replacement []byte) {
+func (f *ClientFlow) named(kind requests.Kind, body []byte) (replacement []byte) {
 	a := new(details)
 	if len(body) > 0 {
 		if name, _, ok := wire.CString(body[1:]); ok {
-			if a.ofPortal = body[0] == 'P'; a.ofPortal {
-				a.portal = nameKey(name)
+			if a.OfPortal = body[0] == 'P'; a.OfPortal {
+				a.Portal = names.Key(name)
 			} else {
-				a.statement = nameKey(name)
-				if kind == kindClose && a.statement == "" {
+				a.Statement = names.Key(name)
+				if kind == requests.Close && a.Statement == "" {
 					f.prepared.near = nil
 				}
 			}
-			if f.bindTime != nil && kind == kindClose {
-				a.bindings = f.names.note(&binding{portal: a.ofPortal, name: nameKey(name), segment: f.bindTime.segment})
+			if f.bindTime != nil && kind == requests.Close {
+				a.Bindings = f.names.Note(&names.Binding{Portal: a.OfPortal, Name: names.Key(name), Segment: f.bindTime.segment})
 			}
 		}
 	}
-	if kind == kindClose {
+	if kind == requests.Close {
 		f.traceClose(a)
 	}
-	if kind == kindDescribe {
+	if kind == requests.Describe {
 		replacement = f.describeUnnamed(body, a)
 	}
 	f.push(kind, a)
 	return replacement
+}
+
+// fail notes and returns a message at which the server fails, which takes the place of one of the extended protocol.
+func (f *ClientFlow) fail(plan statements.Plan) []byte {
+	f.push(requests.Parse, &details{Use: names.Use{Statement: f.ownName()}, plan: plan})
+	return wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte(plan.SQL()+"\x00"), []byte{0, 0})
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -11,7 +15,7 @@ import (
 func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 	query, rest, ok := wire.CString(body)
 	if !ok || len(rest) > 0 {
-		f.push(kindQuery, nil) // malformed: the server says so
+		f.push(requests.Query, nil) // malformed: the server says so
 		return nil
 	}
 	plan := f.plan(ctx, query, true, false, nil)
@@ -19,7 +23,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		plan, f.refused = f.refused, nil
 	}
 	if !f.planned {
-		f.push(kindQuery, nil)
+		f.push(requests.Query, nil)
 		return nil
 	}
 	if f.awaitedQuery {
@@ -33,19 +37,19 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 	effects, known := f.effects(query)
 	switch {
 	case known:
-		a.bindings = f.noteEffects(effects, true)
-	case f.bindTime != nil && f.names.matter():
-		plan = tooManyEffects(len(effects))
+		a.Bindings = f.noteEffects(effects, true)
+	case f.bindTime != nil && f.names.Matter():
+		plan = refuse.TooManyEffects(len(effects))
 		a.plan = plan
 	default:
-		a.text = &text{unread: true}
+		a.Text = &names.Text{Unread: true}
 	}
 	if plan == nil {
-		f.push(kindQuery, a)
+		f.push(requests.Query, a)
 		return nil
 	}
 	a.hiddenTags, a.tag = plan.HiddenTags(), plan.Tag()
-	f.push(kindQuery, a)
+	f.push(requests.Query, a)
 	return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0})
 }
 
@@ -53,49 +57,49 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	name, rest, ok := wire.CString(body)
 	if !ok {
-		f.push(kindParse, nil)
+		f.push(requests.Parse, nil)
 		return nil
 	}
 	query, types, ok := wire.CString(rest)
 	if !ok {
-		f.push(kindParse, nil)
+		f.push(requests.Parse, nil)
 		return nil
 	}
 	f.forgetPrepared(query)
 	voids := voidParams(types)
 	plan := f.plan(ctx, query, false, len(name) > 0, voids)
 	if !f.planned {
-		f.push(kindParse, nil)
+		f.push(requests.Parse, nil)
 		return nil
 	}
-	a := &details{statement: nameKey(name)}
-	a.trace = f.traceParse(a.statement, plan)
+	a := &details{Use: names.Use{Statement: names.Key(name)}}
+	a.trace = f.traceParse(a.Statement, plan)
 	var replacement []byte
 	if len(name) == 0 {
 		if replacement = f.repeatParse(plan, query, types, a); replacement == nil {
 			f.parsesUnnamed(a)
 		}
 	}
-	from := &text{plan: plan}
-	if from.bindTime() != nil {
-		from.voids = voids
+	from := &names.Text{Plan: plan}
+	if from.BindTime() != nil {
+		from.Voids = voids
 	}
 	if effects, known := f.effects(query); !known {
-		from.unread = true
+		from.Unread = true
 	} else if len(effects) > 0 { // a Parse with several statements fails
-		from.effect = &effects[0]
+		from.Effect = &effects[0]
 	}
 	if f.followNames(plan); f.bindTime != nil {
-		if !f.names.roomForStatement(a.statement, from) {
-			plan = tooManyStatements()
-			from = &text{plan: plan}
+		if !f.names.RoomForStatement(a.Statement, from) {
+			plan = refuse.TooManyStatements(names.MaxStatements, names.MaxStatementsSize)
+			from = &names.Text{Plan: plan}
 		}
-		a.bindings = f.names.note(&binding{name: a.statement, segment: f.bindTime.segment, text: from})
+		a.Bindings = f.names.Note(&names.Binding{Name: a.Statement, Segment: f.bindTime.segment, Text: from})
 	}
-	if a.plan = plan; from.memory() > 0 {
-		a.text = from
+	if a.plan = plan; from.Memory() > 0 {
+		a.Text = from
 	}
-	f.push(kindParse, a)
+	f.push(requests.Parse, a)
 	f.unsent.clean = replacement != nil
 	if plan == nil || replacement != nil {
 		return replacement
@@ -105,7 +109,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 
 // recall asks the Rewriter for the Plan of a Query or Parse that Mentions is true of, if that takes no time.
 func (f *ClientFlow) recall(frame []byte) bool {
-	recaller, ok := f.rewriter.(Recaller)
+	recaller, ok := f.rewriter.(statements.Recaller)
 	if !ok || len(frame) > 2*wire.MaxNames || f.probing.answered != nil || f.probing.canceled || f.asksProcess(frame) || f.unsure(frame) {
 		return false
 	}
@@ -118,7 +122,7 @@ func (f *ClientFlow) recall(frame []byte) bool {
 	return ok
 }
 
-// textOf returns the text of a whole Query or Parse, with what StatementContext has of it; false for one that is malformed.
+// textOf returns the text of a whole Query or Parse, with what statements.Context has of it; false for one that is malformed.
 func textOf(frame []byte) (text []byte, named bool, voids []int, ok bool) {
 	text, rest, ok := wire.CString(frame[wire.HeaderSize:])
 	if frame[0] == wire.MsgQuery {
@@ -131,8 +135,8 @@ func textOf(frame []byte) (text []byte, named bool, voids []int, ok bool) {
 	return text, named, voids, ok
 }
 
-// plan returns the Plan that the Rewriter has for a text, or nil; simple, named and voids are as in StatementContext.
-func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, voids []int) Plan {
+// plan returns the Plan that the Rewriter has for a text, or nil; simple, named and voids are as in statements.Context.
+func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, voids []int) statements.Plan {
 	plan := f.recalled
 	if plan == nil && !f.asked {
 		if !f.rewriter.Mentions(text) {
@@ -142,8 +146,8 @@ func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, 
 		sc.Named = named
 		plan = f.rewritten(ctx, sc, string(text))
 	}
-	if f.held && !f.awaitedQuery && f.holding.spend() {
-		plan = canceled()
+	if f.held && !f.awaitedQuery && f.atHand.Spend() {
+		plan = refuse.Canceled()
 	}
 	if plan != nil {
 		f.planned = true
@@ -152,9 +156,9 @@ func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, 
 }
 
 // context is what the Rewriter is told of the session.
-func (f *ClientFlow) context(simple bool, voids []int) StatementContext {
+func (f *ClientFlow) context(simple bool, voids []int) statements.Context {
 	set := f.reads()
-	return StatementContext{
+	return statements.Context{
 		User: f.user, Database: f.database, Encoding: set.TextEncoding(), EscapeStrings: set.EscapeStrings,
 		Secret: f.secret, Simple: simple, VoidParams: voids, Answer: f.answer(),
 	}
@@ -162,7 +166,7 @@ func (f *ClientFlow) context(simple bool, voids []int) StatementContext {
 
 // effects asks the Rewriter what the statements of a text do to names; known is false when they are too many, or
 // when the settings under which the session will read the text are not known.
-func (f *ClientFlow) effects(text []byte) (effects []Effect, known bool) {
+func (f *ClientFlow) effects(text []byte) (effects []statements.Effect, known bool) {
 	if !f.rewriter.MayHaveEffects(text) {
 		return nil, true
 	}
@@ -174,20 +178,20 @@ func (f *ClientFlow) effects(text []byte) (effects []Effect, known bool) {
 }
 
 // noteEffects notes what the statements of a Query or of a portal do to names.
-func (f *ClientFlow) noteEffects(effects []Effect, simple bool) []*binding {
+func (f *ClientFlow) noteEffects(effects []statements.Effect, simple bool) []*names.Binding {
 	if len(effects) == 0 {
 		return nil
 	}
-	like := binding{simple: simple}
+	like := names.Binding{Simple: simple}
 	if f.bindTime != nil {
-		like.segment, like.doubtful = f.bindTime.segment, f.bindTime.unsynced
+		like.Segment, like.Doubtful = f.bindTime.segment, f.bindTime.unsynced
 		for i := range effects {
 			if effects[i].Name == "" {
-				f.names.rebindAny()
+				f.names.RebindAny()
 			}
 		}
 	}
-	return f.names.noteEffects(effects, like)
+	return f.names.NoteEffects(effects, like)
 }
 
 // oidVoid is VOIDOID of the server's pg_type.

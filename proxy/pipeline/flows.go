@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -16,8 +17,8 @@ type Flows struct {
 
 // SessionInfo is what startup has found out about a session.
 type SessionInfo struct {
-	Rewriter       Rewriter // nil: bytes pass as they are
-	Secret         string   // StatementContext.Secret
+	Rewriter       statements.Rewriter // nil: bytes pass as they are
+	Secret         string              // statements.Context.Secret
 	User, Database string
 	Settings       wire.Settings // as reported up to the first ReadyForQuery
 	Txn            byte          // the status in it
@@ -25,13 +26,13 @@ type SessionInfo struct {
 }
 
 // PreparedSoFar is how many statements the proxy has prepared in the session. Any goroutine may ask.
-func (f *Flows) PreparedSoFar() uint64 { return uint64(f.Down.names.prepared.made.Load()) }
+func (f *Flows) PreparedSoFar() uint64 { return uint64(f.Down.ours.made.Load()) }
 
 // Begin is called once, before the first feed and before Share.
 func (f *Flows) Begin(l SessionInfo) {
 	f.settings.Store(&l.Settings)
 	f.Up = ClientFlow{
-		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names,
+		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names, ours: &f.Down.ours,
 	}
 	f.Up.prepared = newPrepared(l.Key)
 	f.Down = serverFlow{rewriter: l.Rewriter, secret: l.Secret, database: l.Database, Settings: &f.settings}
@@ -43,6 +44,6 @@ func (f *Flows) Begin(l SessionInfo) {
 // from time to time while the Rewriter has a statement, to end a session whose client is gone.
 func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, stopBuffering, look func(), gone func() bool) {
 	f.Up.buffered = long.Share(stopBuffering)
-	f.Up.holding.look, f.Up.holding.gone = look, gone
-	f.Down.names.share(remembered)
+	f.Up.atHand.Watch(look, gone)
+	f.Down.names.Share(remembered)
 }

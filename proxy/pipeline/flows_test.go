@@ -12,6 +12,7 @@ import (
 	"mbusproxy/proxy/internal/proxytest"
 	"mbusproxy/proxy/memory"
 	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -48,7 +49,7 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 
 func newFlow() *pipeline.ClientFlow { return &newFlows(proxytest.Marking{}).Up }
 
-func newFlows(r pipeline.Rewriter) *pipeline.Flows {
+func newFlows(r statements.Rewriter) *pipeline.Flows {
 	f := new(pipeline.Flows)
 	f.Begin(pipeline.SessionInfo{Rewriter: r, Database: "postgres", Settings: wire.Settings{Encoding: "UTF8"}, Txn: 'I'})
 	return f

@@ -1,5 +1,7 @@
 package pipeline
 
+import "mbusproxy/proxy/pipeline/requests"
+
 // Inbox takes the requests from the direction client to server, which is about to write them, to the other, and the backlog the
 // other way, where each direction has a goroutine of its own. Its owner guards it with a mutex. Where one goroutine serves both
 // directions there is no need of it.
@@ -34,7 +36,7 @@ func (in *Inbox) Expect(f *ClientFlow) {
 // count adds the request to what is counted.
 func (in *Inbox) count(o *request) {
 	in.size += int(o.size)
-	if o.kind.flushes() && !o.hidden {
+	if o.kind.Flushes() && !o.hidden {
 		in.flushing++
 	}
 }
@@ -45,10 +47,10 @@ func (in *Inbox) count(o *request) {
 func (in *Inbox) ignored(o *request) bool {
 	in.likelySkips = in.likelySkips && giveUp(o)
 	switch o.kind {
-	case kindSync:
+	case requests.Sync:
 		in.known.skips = false
 		return in.copies && len(in.entries) >= maxOutstanding // see tracker.copies
-	case copyEnd:
+	case requests.CopyEnd:
 		in.copies = false
 	}
 	return in.known.skips

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"crypto/rand"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/wire"
 )
 
@@ -22,20 +24,20 @@ func (f *ClientFlow) ownName() string {
 // First comes a Describe of the portal: if it is not there, or the transaction has failed, that gives the error which
 // the client's Execute would have given, and the prelude statement does not run. The Close that follows removes what
 // another statement of ours that failed may have left; closing a name that is not there is no error.
-func (f *ClientFlow) runPrelude(portal []byte, b *binding) []byte {
-	ours := &details{plan: b.prelude}
+func (f *ClientFlow) runPrelude(portal []byte, b *names.Binding) []byte {
+	ours := &details{plan: b.Prelude}
 	out := wire.AppendFrame(nil, wire.MsgDescribe, []byte("P"), portal, []byte{0})
-	f.pushHidden(kindDescribe, &details{portal: nameKey(portal), ofPortal: true})
-	out = f.runHidden(out, b.prelude.SQL(), ours, &details{plan: b.prelude, run: b.run})
-	if b.again != nil {
-		out = append(out, b.again...)
-		f.pushHidden(kindBind, ours)
+	f.pushHidden(requests.Describe, &details{Use: names.Use{Portal: names.Key(portal), OfPortal: true}})
+	out = f.runHidden(out, b.Prelude.SQL(), ours, &details{plan: b.Prelude, run: b.Run})
+	if b.Again != nil {
+		out = append(out, b.Again...)
+		f.pushHidden(requests.Bind, ours)
 	}
 	return out
 }
 
 // pushHidden notes a message of ours; of its replies the client gets errors and notices only.
-func (f *ClientFlow) pushHidden(kind requestKind, a *details) {
+func (f *ClientFlow) pushHidden(kind requests.Kind, a *details) {
 	if f.bindTime != nil {
 		f.bindTime.sent(kind)
 	}
@@ -50,9 +52,9 @@ var noTypes = []byte{0, 0} //nolint:gochecknoglobals // constant
 // those of its parameters, as in a Parse.
 func (f *ClientFlow) parseHidden(out, name []byte, sql string, types []byte, ours *details) []byte {
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0}, types)
-	f.pushHidden(kindParse, ours)
+	f.pushHidden(requests.Parse, ours)
 	return out
 }
 
@@ -60,9 +62,9 @@ func (f *ClientFlow) parseHidden(out, name []byte, sql string, types []byte, our
 // of the Bind.
 func (f *ClientFlow) executeHidden(out, portal, name []byte, ours, run *details) []byte {
 	out = wire.AppendFrame(out, wire.MsgBind, portal, name, []byte{0, 0, 0, 0, 0, 0})
-	f.pushHidden(kindBind, ours)
+	f.pushHidden(requests.Bind, ours)
 	out = wire.AppendFrame(out, wire.MsgExecute, portal, []byte{0, 0, 0, 0})
-	f.pushHidden(kindExecute, run)
+	f.pushHidden(requests.Execute, run)
 	return out
 }
 
@@ -73,8 +75,8 @@ func (f *ClientFlow) runHidden(out []byte, sql string, ours, run *details) []byt
 	out = f.parseHidden(out, name, sql, noTypes, ours)
 	out = f.executeHidden(out, name, name, ours, run)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), name)
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	return out
 }

@@ -9,6 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -16,37 +20,6 @@ import (
 // takes the Query's place is Bind, Describe, Execute and Sync. To the client all is as with a Query: it gets the same replies, and
 // its unnamed statement and portal are gone. It is done only where nothing is outstanding, so that it is certain which statements
 // the server has; and only where the server is one process for the whole session, which a pooler's is not.
-
-// Preparable is a Plan whose text may be run by a prepared statement.
-type Preparable interface {
-	Plan
-	// Prepared returns how the text of a Query is run, or nil.
-	Prepared() PreparedPlan
-	// Repeatable reports whether a statement that is prepared from SQL does for all times that the text comes in a Parse.
-	Repeatable() bool
-	// Repeated returns how; it is called where Repeatable is true.
-	Repeated() Repeated
-}
-
-// Repeated is how the text of a Parse is run by a statement that is prepared once.
-type Repeated struct {
-	Plan // SQL is what is prepared
-	// Text is the same for all texts that the statement does for.
-	Text string
-	// Extra is the value, as a text, of one more parameter behind the client's, of which there are as many as Parameters; "": there is none.
-	Extra      string
-	Parameters int
-}
-
-// PreparedPlan is the Plan of a text that is run by a prepared statement. SQL is the text of that statement, one that
-// returns rows; EditReport is for reports about it and about its parameters.
-type PreparedPlan interface {
-	Plan
-	// ID is the same for all texts that are run by one statement, and for no others. It consists of digits.
-	ID() string
-	// Values returns the values of its parameters $1, $2 …, as texts in the client's encoding.
-	Values() []string
-}
 
 // maxPrepared is how many statements the proxy has prepared in a session at a time, and of how many texts it remembers that they
 // have been seen once.
@@ -118,7 +91,7 @@ func (f *ClientFlow) takeProcess() {
 		return
 	}
 	p.asked = false
-	if f.probing.answered.is() != done {
+	if f.probing.answered.Is() != requests.Done {
 		return
 	}
 	p.ask = false
@@ -136,8 +109,8 @@ func (f *ClientFlow) still() bool {
 }
 
 // runPrepared notes a Query that is run by a prepared statement, and returns what takes its place; nil where it is not.
-func (f *ClientFlow) runPrepared(from Plan) []byte {
-	able, ok := from.(Preparable)
+func (f *ClientFlow) runPrepared(from statements.Plan) []byte {
+	able, ok := from.(statements.Preparable)
 	if !ok || !f.prepares() {
 		return nil
 	}
@@ -161,7 +134,7 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 // closeUnnamed returns the message with which what takes the place of a Query begins, and notes it: a Query leaves neither an unnamed
 // statement nor an unnamed portal, also where it fails.
 func (f *ClientFlow) closeUnnamed(ours *details) []byte {
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	return wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
 }
 
@@ -169,19 +142,19 @@ func (f *ClientFlow) closeUnnamed(ours *details) []byte {
 // values are the end of the Bind, ours their details. What closeUnnamed returns comes first.
 func (f *ClientFlow) runAsQuery(out, name, values []byte, ours *details) []byte {
 	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, name, values)
-	f.pushHidden(kindBind, ours)
+	f.pushHidden(requests.Bind, ours)
 	out = wire.AppendFrame(out, wire.MsgDescribe, []byte("P\x00"))
-	f.push(kindDescribe, ours)
+	f.push(requests.Describe, ours)
 	out = wire.AppendFrame(out, wire.MsgExecute, []byte{0, 0, 0, 0, 0})
-	f.push(kindExecute, ours)
+	f.push(requests.Execute, ours)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P\x00"))
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	if ours.asQuery { // the statement is for this once
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-		f.pushHidden(kindClose, ours)
+		f.pushHidden(requests.Close, ours)
 	}
 	out = wire.AppendFrame(out, wire.MsgSync)
-	f.push(kindSync, ours)
+	f.push(requests.Sync, ours)
 	return out
 }
 
@@ -190,10 +163,10 @@ func (f *ClientFlow) prepares() bool { return f.quiet() && f.knowsPrepared() }
 
 // knowsPrepared reports, where all is still, whether it is known which statements of ours the server has.
 func (f *ClientFlow) knowsPrepared() bool {
-	if f.prepared.off || f.names.prepared.lost.Load() {
+	if f.prepared.off || f.ours.lost.Load() {
 		return false
 	}
-	if f.names.prepared.gone.Swap(false) {
+	if f.ours.gone.Swap(false) {
 		f.prepared.forget()
 	}
 	return true
@@ -208,7 +181,7 @@ func (f *ClientFlow) prepare(out []byte, known *seenText, types []byte, ours *de
 	known.slot = f.prepared.free()
 	name := f.preparedName(known.slot)
 	out = f.parseHidden(out, name, ours.plan.SQL(), types, ours)
-	f.names.prepared.add()
+	f.ours.add()
 	return out
 }
 
@@ -263,15 +236,10 @@ func (p *prepared) forget() {
 
 // forgetPrepared is called before a message whose text may take statements of ours away: by their names, or in a DO block.
 func (f *ClientFlow) forgetPrepared(text []byte) {
-	if f.names.prepared.some.Load() && (f.rewriter.MayDeallocate(text) || bytes.Contains(text, []byte(f.private))) {
+	if f.ours.some.Load() && (f.rewriter.MayDeallocate(text) || bytes.Contains(text, []byte(f.private))) {
 		f.prepared.forget()
 	}
 }
-
-const (
-	codeNoStatement         = "26000" // invalid_sql_statement_name
-	codeFeatureNotSupported = "0A000" // among others: cached plan must not change result type
-)
 
 // preparedFailed takes note of the ErrorResponse to h, by which statements of ours may be gone. hide says that the client does not get
 // it, for what the client sent is sent again; if it says that one was not there, replacement is what the client gets, else nil.
@@ -284,16 +252,16 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 		return nil, false
 	}
 	// One whose columns would be others now has to be prepared anew. Whatever else may change, the server sees to by itself.
-	gone := rep.Code == codeNoStatement || rep.Code == codeFeatureNotSupported
-	if h.kind == kindParse || gone {
-		f.names.prepared.gone.Store(true)
+	gone := rep.Code == refuse.CodeNoStatement || rep.Code == refuse.CodeFeatureNotSupported
+	if h.kind == requests.Parse || gone {
+		f.ours.gone.Store(true)
 	}
-	if h.kind == kindParse || !gone {
+	if h.kind == requests.Parse || !gone {
 		return nil, false
 	}
-	lost := rep.Code == codeNoStatement
+	lost := rep.Code == refuse.CodeNoStatement
 	if lost {
-		f.names.prepared.lost.Store(true)
+		f.ours.lost.Store(true)
 	}
 	if p := h.details.lost; p != nil && len(f.more) == 0 && rep.SeverityUnlocalized == "ERROR" {
 		p.lost, p.skips = true, true
@@ -306,17 +274,13 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 		return nil, false
 	}
 	before := rep
-	(&failure{
-		code:    codeNoStatement,
-		message: "a statement that mbusproxy had prepared in this session has been deallocated by a function",
-		hint:    "Repeat the transaction: in this session mbusproxy prepares no more. With --no-prepare it never does.",
-	}).EditReport(&rep)
+	refuse.Deallocated().EditReport(&rep)
 	return wire.EncodeReport(frame, &before, &rep), false
 }
 
 // usesStatement reports whether a request is about a prepared statement.
 func usesStatement(h *request) bool {
-	return h.kind == kindParse || h.kind == kindBind || h.kind == kindDescribe && h.details.own != ""
+	return h.kind == requests.Parse || h.kind == requests.Bind || h.kind == requests.Describe && h.details.own != ""
 }
 
 // add notes one more.
@@ -327,7 +291,7 @@ func (p *preparedNames) add() {
 
 // completed takes note of a CommandComplete with that tag.
 func (p *preparedNames) completed(tag string) {
-	if tag == tagDiscardAll || tag == tagDeallocateAll {
+	if tag == names.TagDiscardAll || tag == names.TagDeallocateAll {
 		p.gone.Store(true)
 	}
 }

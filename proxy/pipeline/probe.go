@@ -7,23 +7,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
-
-// Prober is a Rewriter that may have to ask the session's server before it can decide what becomes of a text. That costs a
-// round trip.
-type Prober interface {
-	Rewriter
-	// Probe returns the probe query that is run in the session before Rewrite is called with the text, or "" nearly
-	// always. It yields one row with one column, a text of at most maxAnswer bytes, which is
-	// StatementContext.Answer then. ctx ends with the session. It is only called for texts for which Mentions is true.
-	Probe(ctx context.Context, sc StatementContext, text string) string
-}
-
-// maxAnswer bounds the DataRow with the answer to a probe query, in bytes.
-const maxAnswer = wire.MaxSmall
-
-const codeFailedTransaction = "25P02" // in_failed_sql_transaction
 
 // probing is what a ClientFlow keeps of probe queries.
 type probing struct {
@@ -40,7 +29,7 @@ type probing struct {
 
 // probe is a probe query that was sent.
 type probe struct {
-	*outcome
+	*requests.Outcome
 	// The direction server to client sets these before the outcome.
 	answer     string // what the query has returned
 	began      bool   // messages since the last Sync had begun a transaction block
@@ -56,13 +45,13 @@ type probe struct {
 func (p *probing) done() { p.answered, p.told, p.canceled = nil, told{}, false }
 
 // note is called for each message of the client.
-func (p *probing) note(kind requestKind) {
+func (p *probing) note(kind requests.Kind) {
 	switch {
-	case kind.extended():
+	case kind.Extended():
 		p.unsynced = true
-	case kind == kindSync:
+	case kind == requests.Sync:
 		p.unsynced, p.copied = false, false
-	case kind == copyEnd:
+	case kind == requests.CopyEnd:
 		p.copied = true
 	}
 }
@@ -76,7 +65,7 @@ func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
 	}
 	f.probing.underWay, f.probing.answered = nil, p
 	select {
-	case <-p.known:
+	case <-p.Known():
 		f.takeSettings()
 		f.takeProcess()
 		return true
@@ -138,7 +127,7 @@ func (f *ClientFlow) setAside(buf, frame []byte, pos int, out *wire.Splicer, mes
 
 // probeFor returns the messages of the probe query that the Rewriter has for a message; nil for none.
 func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byte) {
-	prober, ok := f.rewriter.(Prober)
+	prober, ok := f.rewriter.(statements.Prober)
 	if !ok || !f.forRewriter(frame) {
 		return nil
 	}
@@ -150,7 +139,7 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 	if !ok {
 		return nil // malformed: the server says so
 	}
-	call, end := f.holding.begin(ctx)
+	call, end := f.atHand.Begin(ctx)
 	query := prober.Probe(call, f.context(simple, voids), string(text))
 	if f.probing.canceled = end(); f.probing.canceled || query == "" {
 		return nil
@@ -166,9 +155,9 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 func (f *ClientFlow) stopSkipping(p *probe) (messages []byte) {
 	f.before.skips = false
 	if p.suppressed {
-		f.pushHidden(kindSync, nil)
+		f.pushHidden(requests.Sync, nil)
 	} else {
-		f.push(kindSync, nil)
+		f.push(requests.Sync, nil)
 	}
 	return wire.AppendFrame(nil, wire.MsgSync)
 }
@@ -197,15 +186,15 @@ func (f *ClientFlow) pose(query string, as posing) (messages []byte) {
 }
 
 // posePlan returns the messages that run a probe query, and notes them. plan, if it is not nil, edits the reports about it.
-func (f *ClientFlow) posePlan(query string, plan Plan, as posing) (messages []byte) {
-	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
+func (f *ClientFlow) posePlan(query string, plan statements.Plan, as posing) (messages []byte) {
+	p := &probe{Outcome: requests.NewOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
-	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p, plan: plan}
+	answered := &details{Use: names.Use{Statement: f.ownName(), Portal: f.ownName()}, probe: p, plan: plan}
 	if as == asQuery {
-		f.pushHidden(kindQuery, answered)
+		f.pushHidden(requests.Query, answered)
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(query), []byte{0})
 	}
-	ours := &details{statement: f.ownName(), portal: f.ownName(), plan: plan}
+	ours := &details{Use: names.Use{Statement: f.ownName(), Portal: f.ownName()}, plan: plan}
 	if as == withSync || as == behindOpen {
 		answered.errorTo, ours.errorTo = p, p
 	}
@@ -213,22 +202,22 @@ func (f *ClientFlow) posePlan(query string, plan Plan, as posing) (messages []by
 	if as != withSync {
 		return wire.AppendFrame(out, wire.MsgFlush)
 	}
-	f.pushHidden(kindSync, ours)
+	f.pushHidden(requests.Sync, ours)
 	return wire.AppendFrame(out, wire.MsgSync)
 }
 
 // failAs returns messages at which the server fails, for which the client gets the error.
 func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
-	p := &probe{outcome: newOutcome()}
+	p := &probe{Outcome: requests.NewOutcome()}
 	f.probing.underWay = p
-	f.pushHidden(kindParse, &details{statement: f.ownName(), probe: p, instead: failure})
+	f.pushHidden(requests.Parse, &details{Use: names.Use{Statement: f.ownName()}, probe: p, instead: failure})
 	messages = wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return wire.AppendFrame(messages, wire.MsgFlush)
 }
 
 // answer is what the probe query for the message being looked at has returned; "" where there was none, or where it failed.
 func (f *ClientFlow) answer() string {
-	if p := f.probing.answered; p != nil && p.is() == done {
+	if p := f.probing.answered; p != nil && p.Is() == requests.Done {
 		return p.answer
 	}
 	return ""
@@ -241,13 +230,13 @@ func (f *ClientFlow) failedFor(frame []byte) (failed bool, err error) {
 	if p == nil || frame[0] != wire.MsgQuery {
 		return false, nil // the server skips a Parse by itself
 	}
-	switch p.is() {
-	case done:
+	switch p.Is() {
+	case requests.Done:
 		return false, nil
-	case undone:
+	case requests.Undone:
 		return !p.suppressed, nil
 	}
-	return false, errUnclear
+	return false, names.ErrUnclear
 }
 
 // probed returns the probe query that a reply coming now belongs to, or nil.
@@ -272,7 +261,7 @@ func readAnswer(row []byte) string {
 
 // failed is called with the ErrorResponse to the request, and with its edited form if that is not nil. It returns what the
 // client gets; hide means that it gets nothing.
-func (d *details) failed(frame, edited []byte, kind requestKind) (replacement []byte, hide bool) {
+func (d *details) failed(frame, edited []byte, kind requests.Kind) (replacement []byte, hide bool) {
 	if d.instead != nil {
 		return d.instead, false
 	}
@@ -287,12 +276,12 @@ func (d *details) failed(frame, edited []byte, kind requestKind) (replacement []
 	case d.errorTo == nil:
 		// In a failed transaction the probe query fails. The client's Query may be the ROLLBACK that ends it, so the client
 		// is not told, and its Query is sent.
-		d.probe.suppressed = kind == kindQuery && rep.Code == codeFailedTransaction
+		d.probe.suppressed = kind == requests.Query && rep.Code == refuse.CodeFailedTransaction
 		return edited, d.probe.suppressed
 	case rep.SeverityUnlocalized != "ERROR":
 		return edited, false // it ends the session
 	case d.errorTo.forQuery:
-		d.errorTo.skips, d.errorTo.suppressed = true, rep.Code == codeFailedTransaction
+		d.errorTo.skips, d.errorTo.suppressed = true, rep.Code == refuse.CodeFailedTransaction
 		return edited, d.errorTo.suppressed
 	case edited != nil:
 		d.errorTo.failure = edited
@@ -305,11 +294,11 @@ func (d *details) failed(frame, edited []byte, kind requestKind) (replacement []
 // giveUp settles the probe query of a request that the server skips; false means that the request is the Sync at which it
 // stops skipping.
 func giveUp(r *request) (more bool) {
-	if r.kind == kindSync {
+	if r.kind == requests.Sync {
 		return false
 	}
-	if r.kind.extended() && r.details != nil && r.details.probe != nil {
-		r.details.probe.settle(undone)
+	if r.kind.Extended() && r.details != nil && r.details.probe != nil {
+		r.details.probe.Settle(requests.Undone)
 	}
 	return true
 }

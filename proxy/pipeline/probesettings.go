@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/wire"
 )
 
@@ -83,7 +84,7 @@ func (f *ClientFlow) takeSettings() {
 		return
 	}
 	p.told.asked = false
-	if p.answered.is() != done {
+	if p.answered.Is() != requests.Done {
 		return
 	}
 	strings, encoding, _ := strings.Cut(p.answered.answer, " ")

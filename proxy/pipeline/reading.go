@@ -1,6 +1,9 @@
 package pipeline
 
-import "mbusproxy/proxy/wire"
+import (
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/wire"
+)
 
 // reading is one way to read what the server has said so far.
 type reading struct {
@@ -46,10 +49,10 @@ func (t *tracker) advance(r *reading, typ byte) (h *request, hide, ok bool) {
 			return nil, false, typ == wire.MsgErrorResponse // a FATAL one comes at any time
 		}
 		h = t.queue.at(r.at)
-		if h.kind == copyEnd || r.skipping && h.kind != kindSync {
+		if h.kind == requests.CopyEnd || r.skipping && h.kind != requests.Sync {
 			continue
 		}
-		if !h.kind.accepts(typ) {
+		if !h.kind.Accepts(typ) {
 			return nil, false, false
 		}
 		break
@@ -67,11 +70,11 @@ func (t *tracker) advance(r *reading, typ byte) (h *request, hide, ok bool) {
 	case wire.MsgParseComplete, wire.MsgBindComplete, wire.MsgCloseComplete:
 		r.at++
 	case wire.MsgRowDescription, wire.MsgNoData:
-		if h.kind == kindDescribe {
+		if h.kind == requests.Describe {
 			r.at++
 		}
 	case wire.MsgEmptyQueryResponse, wire.MsgPortalSuspended:
-		if h.kind == kindExecute {
+		if h.kind == requests.Execute {
 			r.at++
 		}
 	}
@@ -79,19 +82,19 @@ func (t *tracker) advance(r *reading, typ byte) (h *request, hide, ok bool) {
 }
 
 // complete moves r by a CommandComplete.
-func (t *tracker) complete(r *reading, kind requestKind) {
+func (t *tracker) complete(r *reading, kind requests.Kind) {
 	next := r.at + 1
 	if r.copyIn {
 		// The server has read the CopyDone, and before it what was queued behind the statement.
 		r.copyIn = false
 		for i := max(next, r.then); i < t.queue.n; i++ {
-			if t.queue.at(i).kind == copyEnd {
+			if t.queue.at(i).kind == requests.CopyEnd {
 				next = i + 1
 				break
 			}
 		}
 	}
-	if kind == kindExecute {
+	if kind == requests.Execute {
 		r.at = next
 	} else { // further statements of a Query may follow, ReadyForQuery must
 		r.then = max(r.then, next)
@@ -101,17 +104,17 @@ func (t *tracker) complete(r *reading, kind requestKind) {
 
 // fail moves r by an ErrorResponse. One that ends a COPY FROM STDIN adds the readings in which
 // the server has not yet read all the Syncs sent before the end of the data.
-func (t *tracker) fail(r *reading, kind requestKind) {
+func (t *tracker) fail(r *reading, kind requests.Kind) {
 	next := max(r.at+1, r.then)
 	query := r.at
 	resume := func(at int) reading {
-		if kind.extended() {
+		if kind.Extended() {
 			return reading{at: at, skipping: true}
 		}
 		return reading{at: query, then: at}
 	}
 	if !r.copyIn {
-		if kind.extended() {
+		if kind.Extended() {
 			*r = resume(next)
 		}
 		return
@@ -119,9 +122,9 @@ func (t *tracker) fail(r *reading, kind requestKind) {
 	*r = resume(next)
 	for i := next; i < t.queue.n; i++ {
 		switch t.queue.at(i).kind {
-		case copyEnd:
+		case requests.CopyEnd:
 			return
-		case kindSync:
+		case requests.Sync:
 			answered := *r
 			*r = resume(i + 1)
 			t.addReading(answered)
@@ -137,14 +140,14 @@ func (t *tracker) blur() {
 		stop = max(stop, t.reached(&t.more[i]))
 	}
 	for i := range min(stop, t.queue.n) {
-		t.queue.at(i).settle(&t.names, unclear)
+		t.queue.at(i).settle(&t.names, requests.Unclear)
 	}
 }
 
 // reached is the index of the first request that r does not have behind it.
 func (t *tracker) reached(r *reading) int {
 	at := r.at
-	for r.skipping && at < t.queue.n && t.queue.at(at).kind != kindSync {
+	for r.skipping && at < t.queue.n && t.queue.at(at).kind != requests.Sync {
 		at++
 	}
 	return at

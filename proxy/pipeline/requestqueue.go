@@ -1,5 +1,7 @@
 package pipeline
 
+import "mbusproxy/proxy/pipeline/requests"
+
 // Bounds of what is outstanding at a time. Beyond them the client is not read until the server has replied to half of
 // it; see ClientFlow.full.
 const (
@@ -42,9 +44,9 @@ func (q *requestQueue) push(r request) {
 func (q *requestQueue) count(r *request, n int) {
 	q.size += n * int(r.size)
 	switch {
-	case r.kind.flushes() && !r.hidden:
+	case r.kind.Flushes() && !r.hidden:
 		q.flushing += n
-	case r.kind == copyEnd:
+	case r.kind == requests.CopyEnd:
 		q.copies += n
 	}
 }

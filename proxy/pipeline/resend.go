@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -23,8 +25,8 @@ type resend struct {
 	state atomic.Uint32 // a resendState
 	// plan is the Plan of a Query, which is sent again by its SQL; nil for messages of the extended protocol. The direction server to
 	// client writes it before resendOwed, and the other reads it after that.
-	plan  Plan
-	trace Trace // of that Query
+	plan  statements.Plan
+	trace statements.Trace // of that Query
 	// changed has room for one: the direction server to client tells that it has left resendArmed or resendFailed. It is made
 	// before the first resendArmed.
 	changed chan struct{}
@@ -72,7 +74,7 @@ const maxKept = 4 << 10
 
 // arm is called before messages are sent that can be sent again; holds is unsent.holds.
 func (f *ClientFlow) arm(holds bool) {
-	r := &f.names.prepared.resend
+	r := &f.ours.resend
 	if r.changed == nil {
 		r.changed = make(chan struct{}, 1)
 	}
@@ -107,8 +109,8 @@ func (f *ClientFlow) keepSync() {
 
 // keeps reports whether messages of type typ can be kept.
 func keeps(typ byte) bool {
-	switch kindOf(typ) {
-	case kindParse, kindBind, kindDescribe, kindExecute, kindClose, kindSync:
+	switch requests.KindOf(typ) {
+	case requests.Parse, requests.Bind, requests.Describe, requests.Execute, requests.Close, requests.Sync:
 		return true
 	}
 	return false
@@ -119,7 +121,7 @@ func (f *ClientFlow) Awaits() bool {
 	if !f.unsent.undecided {
 		return false
 	}
-	r := &f.names.prepared.resend
+	r := &f.ours.resend
 	if !f.unsent.holds {
 		r.move(resendArmed, resendNothing)
 	}
@@ -132,7 +134,7 @@ func (f *ClientFlow) awaitResend(ctx context.Context) bool {
 	if !f.unsent.undecided || f.Nonblocking {
 		return true
 	}
-	for r := &f.names.prepared.resend; f.Awaits() && r.is() != resendOwed; {
+	for r := &f.ours.resend; f.Awaits() && r.is() != resendOwed; {
 		select {
 		case <-r.changed:
 		case <-ctx.Done():
@@ -145,37 +147,37 @@ func (f *ClientFlow) awaitResend(ctx context.Context) bool {
 // sendAgain returns what is to be sent before all else, and the client's messages that are to be looked at before the batch. Of what it
 // returns the requests are noted.
 func (f *ClientFlow) sendAgain() (first, kept []byte) {
-	r := &f.names.prepared.resend
+	r := &f.ours.resend
 	if !f.unsent.undecided || r.is() != resendOwed {
 		return nil, nil
 	}
 	r.state.Store(uint32(resendNothing))
 	f.unsent.undecided = false
 	if plan := r.plan; plan != nil {
-		f.push(kindQuery, &details{plan: plan, hiddenTags: plan.HiddenTags(), tag: plan.Tag(), trace: r.trace})
+		f.push(requests.Query, &details{plan: plan, hiddenTags: plan.HiddenTags(), tag: plan.Tag(), trace: r.trace})
 		r.plan, r.trace = nil, nil
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0}), nil
 	}
 	s := f.unsent.standIn
 	f.prepared.standIn, f.prepared.near = nil, nil
-	f.pushHidden(kindParse, &details{plan: s.plan})
+	f.pushHidden(requests.Parse, &details{plan: s.plan})
 	return wire.AppendFrame(nil, wire.MsgParse, []byte{0}, []byte(s.plan.SQL()), []byte{0}, s.types), f.unsent.kept
 }
 
 // failsUnseen reports whether an ErrorResponse, which says to h that a statement of ours cannot be used, is not for the client, because
 // what the client sent is sent again.
 func (f *serverFlow) failsUnseen(rep *pgproto3.ErrorResponse, h *request) bool {
-	if !h.details.again || len(f.more) > 0 || rep.SeverityUnlocalized != "ERROR" || !f.names.prepared.resend.move(resendArmed, resendFailed) {
+	if !h.details.again || len(f.more) > 0 || rep.SeverityUnlocalized != "ERROR" || !f.ours.resend.move(resendArmed, resendFailed) {
 		return false
 	}
-	f.names.prepared.resend.plan, f.names.prepared.resend.trace = h.details.plain, h.details.trace
+	f.ours.resend.plan, f.ours.resend.trace = h.details.plain, h.details.trace
 	f.latest = 0 // as if it had not come
 	return true
 }
 
 // readyToResend is called at a ReadyForQuery. hide says that the client is not to see it.
 func (f *serverFlow) readyToResend() (hide bool) {
-	r := &f.names.prepared.resend
+	r := &f.ours.resend
 	switch r.is() {
 	case resendArmed:
 		r.move(resendArmed, resendNothing)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -13,8 +14,8 @@ import (
 // reports, and keeps what a session must know of its server. It belongs to the direction
 // server to client and does no input or output.
 type serverFlow struct {
-	rewriter Rewriter // nil: no report is ever edited
-	secret   string   // StatementContext.Secret
+	rewriter statements.Rewriter // nil: no report is ever edited
+	secret   string              // statements.Context.Secret
 	database string
 	Settings *atomic.Pointer[wire.Settings]
 
@@ -32,9 +33,13 @@ func (f *serverFlow) EndedSilently() bool {
 	return f.AtBoundary() && f.latest != wire.MsgErrorResponse && f.latest != wire.MsgNoticeResponse
 }
 
-// Release gives back, at the end of the session, the memory in which texts are remembered.
+// ServerEnded ends the transaction that was open when the server's session ended, which has rolled it back by then.
+func (f *serverFlow) ServerEnded() { f.signal() }
+
+// Release gives back, at the end of the session, the memory in which texts are remembered. A server that has not been heard to end is about to end its transaction.
 func (f *serverFlow) Release() {
-	f.names.release()
+	f.signal()
+	f.names.Release()
 }
 
 // Feed takes a batch, whose head was prefilled, and leaves what is to be written to the client in
@@ -77,7 +82,7 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 	case wire.MsgDataRow, wire.MsgCopyData:
 		// The bulk of what servers send: of the queue only the head is looked at, as long as it takes rows.
 		if !f.takesRows() {
-			if typ == wire.MsgDataRow && f.probed() != nil && size <= maxAnswer {
+			if typ == wire.MsgDataRow && f.probed() != nil && size <= statements.MaxAnswer {
 				return size
 			}
 			return f.pass(typ)
@@ -164,7 +169,7 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		}
 		tag, _, _ := wire.CString(body)
 		hide, err = f.answer(wire.MsgCommandComplete, string(tag))
-		if all, ok := f.rewriter.(PreparedTransactions); ok && (string(tag) == commitPrepared || string(tag) == rollbackPrepared) {
+		if all, ok := f.rewriter.(statements.PreparedTransactions); ok && (string(tag) == commitPrepared || string(tag) == rollbackPrepared) {
 			all.AfterPrepared(f.database)
 		}
 		if promised != "" && !hide {
@@ -223,7 +228,7 @@ func txnStatus(status byte) string {
 // edit shows a report in reply to h to its plan, or to the Rewriter where it has none, and returns its new form, or nil when
 // it stays.
 func (f *serverFlow) edit(frame []byte, h *request) []byte {
-	plan, forgotten := f.names.planOf(h)
+	plan, forgotten := f.planOf(h)
 	var rep pgproto3.ErrorResponse
 	if rep.Decode(frame[wire.HeaderSize:]) != nil {
 		return nil // it goes on as it came

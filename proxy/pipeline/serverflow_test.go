@@ -8,11 +8,13 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
 // leaving is a Rewriter that changes no report and is asked nothing else.
-type leaving struct{ Rewriter }
+type leaving struct{ statements.Rewriter }
 
 func (leaving) EditReport(string, *pgproto3.ErrorResponse) bool { return false }
 
@@ -20,9 +22,9 @@ func (leaving) EditReport(string, *pgproto3.ErrorResponse) bool { return false }
 func FuzzServerFrames(f *testing.F) {
 	f.Add([]byte("QPBDESFcCS"), []byte("1\x00\x00\x00\x04E\x00\x00\x00\x0bSERROR\x00\x00Z\x00\x00\x00\x05I"))
 	f.Add([]byte("ESSScS"), []byte("G\x00\x00\x00\x04E\x00\x00\x00\x0bSERROR\x00\x00Z\x00\x00\x00\x05I"))
-	kinds := map[byte]requestKind{
-		'Q': kindQuery, 'F': kindFunctionCall, 'P': kindParse, 'B': kindBind, 'D': kindDescribe,
-		'E': kindExecute, 'C': kindClose, 'S': kindSync, 'c': copyEnd,
+	kinds := map[byte]requests.Kind{
+		'Q': requests.Query, 'F': requests.FunctionCall, 'P': requests.Parse, 'B': requests.Bind, 'D': requests.Describe,
+		'E': requests.Execute, 'C': requests.Close, 'S': requests.Sync, 'c': requests.CopyEnd,
 	}
 	f.Fuzz(func(t *testing.T, owing, replies []byte) {
 		flow := serverFlow{rewriter: leaving{}, Settings: new(atomic.Pointer[wire.Settings])}

@@ -9,6 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -24,14 +27,14 @@ import (
 
 // standIn is the client's unnamed statement where the server has an empty one instead, or none.
 type standIn struct {
-	id    string // seenText.id
-	plan  Plan   // of the client's text
-	types []byte // the end of its Parse
+	id    string          // seenText.id
+	plan  statements.Plan // of the client's text
+	types []byte          // the end of its Parse
 	// run is how a statement of ours runs it.
-	run Repeated
+	run statements.Repeated
 	// parses are the outcomes of those Parses of the unnamed statement sent since then that were the first behind a Sync, but for
 	// those known to be undone. If such a one fails, the server skips those that follow it. The stand-in ends with the first that is done.
-	parses []*outcome
+	parses []*requests.Outcome
 	// parsed says that one was sent since the last Sync: whatever follows it finds another statement, or is skipped.
 	parsed bool
 }
@@ -41,7 +44,7 @@ type standIn struct {
 const maxRepeated = 4 << 10
 
 // repeatedID stands for the text of a Parse, as the session reads it now, with the types of its parameters.
-func (f *ClientFlow) repeatedID(run Repeated, types []byte) string {
+func (f *ClientFlow) repeatedID(run statements.Repeated, types []byte) string {
 	now := f.reads()
 	h := sha256.New()
 	extra := strconv.AppendBool(nil, run.Extra != "")
@@ -55,8 +58,8 @@ func (f *ClientFlow) repeatedID(run Repeated, types []byte) string {
 // repeatParse is called for the Parse of an unnamed statement before it is noted. Where the same text has come before, it returns what
 // takes its place: the Parse of an empty text, whose ParseComplete the client gets. A statement of ours is prepared from the true text
 // before it, once. a are the details of the Parse.
-func (f *ClientFlow) repeatParse(from Plan, text, types []byte, a *details) (replacement []byte) {
-	able, ok := from.(Preparable)
+func (f *ClientFlow) repeatParse(from statements.Plan, text, types []byte, a *details) (replacement []byte) {
+	able, ok := from.(statements.Preparable)
 	if !ok || !wellFormed(types) || len(text)+len(types) > maxRepeated || !f.prepares() || !able.Repeatable() {
 		return nil
 	}
@@ -70,7 +73,7 @@ func (f *ClientFlow) repeatParse(from Plan, text, types []byte, a *details) (rep
 	var out []byte
 	if known.slot < 0 { // where the text is wrong, the Parse leaves no unnamed statement
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S\x00"))
-		f.pushHidden(kindClose, ours)
+		f.pushHidden(requests.Close, ours)
 		out = f.prepare(out, known, types, ours)
 	}
 	f.prepared.near = f.preparedName(known.slot)
@@ -91,24 +94,24 @@ func (f *ClientFlow) parsesUnnamed(a *details) {
 	if s == nil || s.parsed {
 		return
 	}
-	if s.settle(); len(s.parses) > 0 && s.parses[0].is() == done {
+	if s.settle(); len(s.parses) > 0 && s.parses[0].Is() == requests.Done {
 		f.prepared.standIn = nil
 		return
 	}
-	a.unnamed = newOutcome()
+	a.unnamed = requests.NewOutcome()
 	s.parses, s.parsed = append(s.parses, a.unnamed), true
 }
 
 // settle drops from parses those that are undone.
 func (s *standIn) settle() {
-	for len(s.parses) > 0 && s.parses[0].is() == undone {
+	for len(s.parses) > 0 && s.parses[0].Is() == requests.Undone {
 		s.parses = s.parses[1:]
 	}
 }
 
 // awaitsUnnamed returns the outcome that must be known before the message, or the head of it, can be looked at: it uses the unnamed
 // statement, and it is not known whether there is a stand-in for it.
-func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *outcome, err error) {
+func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *requests.Outcome, err error) {
 	s := f.prepared.standIn
 	if s == nil || s.parsed || f.prepared.near != nil || !usesUnnamed(frame) {
 		return nil, nil
@@ -116,11 +119,11 @@ func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *outcome, err error) {
 	if s.settle(); len(s.parses) == 0 {
 		return nil, nil
 	}
-	switch s.parses[0].is() {
-	case pending: // since a Sync was sent, its reply will come
+	switch s.parses[0].Is() {
+	case requests.Pending: // since a Sync was sent, its reply will come
 		return s.parses[len(s.parses)-1], nil
-	case unclear:
-		return nil, errUnclear
+	case requests.Unclear:
+		return nil, names.ErrUnclear
 	}
 	f.prepared.standIn = nil
 	return nil, nil
@@ -196,28 +199,28 @@ func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 	if named {
 		ours = []byte(f.ownName() + trueSuffix)
 		name, f.prepared.near = ours, ours
-		f.names.prepared.add()
+		f.ours.add()
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), ours)
-		f.pushHidden(kindClose, parse)
+		f.pushHidden(requests.Close, parse)
 	} else {
 		f.parsesUnnamed(parse)
 	}
-	f.pushHidden(kindParse, parse)
+	f.pushHidden(requests.Parse, parse)
 	return wire.AppendFrame(out, wire.MsgParse, name, []byte(s.plan.SQL()), []byte{0}, s.types), ours
 }
 
 // asksUnnamed returns messages that fail where the server has no unnamed statement, and notes them. In a failed transaction a Bind fails
 // always; but of a Bind and a Describe the errors differ in the place in the server's source.
 func (f *ClientFlow) asksUnnamed(bind bool) (messages []byte) {
-	ours := &details{statement: "", portal: f.ownName(), ofPortal: bind}
+	ours := &details{Use: names.Use{Statement: "", Portal: f.ownName(), OfPortal: bind}}
 	if !bind {
-		f.pushHidden(kindDescribe, ours)
+		f.pushHidden(requests.Describe, ours)
 		return wire.AppendFrame(nil, wire.MsgDescribe, []byte("S\x00"))
 	}
 	name := []byte(f.ownName() + "\x00")
-	f.pushHidden(kindBind, ours)
+	f.pushHidden(requests.Bind, ours)
 	messages = wire.AppendFrame(nil, wire.MsgBind, name, []byte{0, 0, 0, 0, 0, 0, 0})
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	return wire.AppendFrame(messages, wire.MsgClose, []byte("P"), name)
 }
 

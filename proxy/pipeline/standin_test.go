@@ -14,21 +14,22 @@ import (
 	"mbusproxy/proxy/internal/proxytest"
 	"mbusproxy/proxy/memory"
 	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
 // repeating has a Plan that may be prepared for each text.
 type repeating struct{ proxytest.Marking }
 
-type repeatable struct{ pipeline.Plan }
+type repeatable struct{ statements.Plan }
 
-func (repeatable) Prepared() pipeline.PreparedPlan { return nil }
-func (repeatable) Repeatable() bool                { return true }
-func (r repeatable) Repeated() pipeline.Repeated {
-	return pipeline.Repeated{Plan: r.Plan, Text: r.SQL()}
+func (repeatable) Prepared() statements.PreparedPlan { return nil }
+func (repeatable) Repeatable() bool                  { return true }
+func (r repeatable) Repeated() statements.Repeated {
+	return statements.Repeated{Plan: r.Plan, Text: r.SQL()}
 }
 
-func (r repeating) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r repeating) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	return repeatable{r.Marking.Rewrite(ctx, sc, text)}
 }
 

@@ -3,40 +3,9 @@ package pipeline
 import (
 	"time"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
-
-// Traced is a Plan that may be traced.
-type Traced interface {
-	Plan
-	// Traces reports whether it is. Only then the others are called.
-	Traces() bool
-	// Trace is called when the plan is about to run as soon as its text has come, as that of a Query does, or has failed to be parsed. Either
-	// direction may call it.
-	Trace() Trace
-	// Portals returns what traces the portals of a statement, which keeps nothing of the plan.
-	Portals() PortalTracer
-}
-
-// PortalTracer traces the portals of a statement.
-type PortalTracer interface {
-	// Trace is called for each Bind, with its values, of which it must not keep anything, and when the client has sent it.
-	Trace(values wire.Values, since time.Time) Trace
-}
-
-// Trace follows one run of a plan. Once the request is queued it belongs to the direction server to client.
-type Trace interface {
-	// WantsRows reports whether Row is to be called for the next row of the reply.
-	WantsRows() bool
-	// Row is shown the body of a DataRow, of which it must not keep anything.
-	Row(body []byte) (more bool)
-	// Completed gets the tag of a CommandComplete.
-	Completed(tag string)
-	// Failed ends the trace with the SQLSTATE that the client is told; "" where it is not known.
-	Failed(code string)
-	// Ended ends the trace. Whatever comes after that is ignored.
-	Ended()
-}
 
 const (
 	// maxTraced bounds how many statements and portals of a session are traced at a time.
@@ -48,22 +17,22 @@ const (
 // traces is what a ClientFlow keeps in a session with plans that are traced: what the names stand for, as far as it has sent messages. What
 // becomes of these it need not know: a run that the server skips has no end.
 type traces struct {
-	statements map[string]PortalTracer
-	portals    map[string]Trace
+	statements map[string]statements.PortalTracer
+	portals    map[string]statements.Trace
 	// since is when the message at hand has come, where it has had to wait.
 	since time.Time
 }
 
 // traceQuery returns the trace of a Query with that plan, which may be nil.
-func traceQuery(plan Plan) Trace {
-	if t, ok := plan.(Traced); ok && t.Traces() {
+func traceQuery(plan statements.Plan) statements.Trace {
+	if t, ok := plan.(statements.Traced); ok && t.Traces() {
 		return t.Trace()
 	}
 	return nil
 }
 
 // parsing is the Trace of a Parse, which is one only where that fails.
-type parsing struct{ of Traced }
+type parsing struct{ of statements.Traced }
 
 func (parsing) WantsRows() bool      { return false }
 func (parsing) Row([]byte) bool      { return false }
@@ -72,14 +41,14 @@ func (parsing) Ended()               {}
 func (p parsing) Failed(code string) { p.of.Trace().Failed(code) }
 
 // traceParse notes what a statement's name stands for from now on, and returns the trace of its Parse.
-func (f *ClientFlow) traceParse(key string, plan Plan) Trace {
-	t, ok := plan.(Traced)
+func (f *ClientFlow) traceParse(key string, plan statements.Plan) statements.Trace {
+	t, ok := plan.(statements.Traced)
 	if !ok || !t.Traces() {
 		delete(f.traces.statements, key)
 		return nil
 	}
 	if f.traces.statements == nil {
-		f.traces.statements, f.traces.portals = map[string]PortalTracer{}, map[string]Trace{}
+		f.traces.statements, f.traces.portals = map[string]statements.PortalTracer{}, map[string]statements.Trace{}
 	}
 	if _, known := f.traces.statements[key]; known || len(f.traces.statements) < maxTraced {
 		f.traces.statements[key] = t.Portals()
@@ -92,9 +61,9 @@ func (f *ClientFlow) traceBind(frame []byte, a *details) {
 	if f.traces.statements == nil {
 		return
 	}
-	t := f.traces.statements[a.statement]
+	t := f.traces.statements[a.Statement]
 	if t == nil {
-		delete(f.traces.portals, a.portal)
+		delete(f.traces.portals, a.Portal)
 		return
 	}
 	var values wire.Values
@@ -106,8 +75,8 @@ func (f *ClientFlow) traceBind(frame []byte, a *details) {
 		since = time.Now()
 	}
 	a.trace = t.Trace(values, since)
-	if _, known := f.traces.portals[a.portal]; known || len(f.traces.portals) < maxTraced {
-		f.traces.portals[a.portal] = a.trace
+	if _, known := f.traces.portals[a.Portal]; known || len(f.traces.portals) < maxTraced {
+		f.traces.portals[a.Portal] = a.trace
 	}
 }
 
@@ -115,15 +84,15 @@ func (f *ClientFlow) traceBind(frame []byte, a *details) {
 func (f *ClientFlow) traceClose(a *details) {
 	switch {
 	case f.traces.statements == nil:
-	case a.ofPortal:
-		delete(f.traces.portals, a.portal)
+	case a.OfPortal:
+		delete(f.traces.portals, a.Portal)
 	default:
-		delete(f.traces.statements, a.statement)
+		delete(f.traces.statements, a.Statement)
 	}
 }
 
 // traceOf returns the trace of the request that the server replies to, or nil.
-func (t *tracker) traceOf() Trace {
+func (t *tracker) traceOf() statements.Trace {
 	if h := t.head(); h != nil && h.details != nil {
 		return h.details.trace
 	}

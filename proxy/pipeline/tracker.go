@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/pipeline/taken"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -22,19 +26,20 @@ type tracker struct {
 	more []reading
 	// Txn is the transaction status of the last ReadyForQuery: 'I', 'T' or 'E'.
 	Txn   byte
-	names names
+	names names.Table
+	ours  preparedNames
 	// began says that a command that ran since the last ReadyForQuery has begun a transaction block, and none has ended it.
 	began bool
 	// owes says that a reply which the client waits for will come to what is to be sent again, and has not been.
 	owes bool
 	// signals is what the plans executed in this transaction want said at its end, signaler is the last of them.
-	signals  Signals
-	signaler Plan
+	signals  statements.Signals
+	signaler statements.Plan
 	// planned is set by the first request with details: before that there is nothing that Flows.Look could tell.
 	planned bool
 	// current is the request that Flows.Look tells of; nil for none.
 	current atomic.Pointer[details]
-	held    heldMessages
+	held    taken.Messages
 }
 
 // Expect queues the requests of from's last feed, which are about to be written.
@@ -43,12 +48,12 @@ func (f *serverFlow) Expect(from *ClientFlow) { f.queueUp(from.requests) }
 // Rest is called where nothing is going to be sent for long: very many sessions may be like that.
 func (f *serverFlow) Rest() { f.queue.rest() }
 
-// queueUp queues requests, but for those that the server will not reply to.
-func (t *tracker) queueUp(requests []request) {
-	t.owes = t.owes && len(requests) == 0
-	for i := range requests {
-		o := &requests[i]
-		if t.skips() && o.kind != kindSync || t.copies() && o.kind == kindSync && t.queue.n >= maxOutstanding {
+// queueUp queues what was sent, but for those that the server will not reply to.
+func (t *tracker) queueUp(sent []request) {
+	t.owes = t.owes && len(sent) == 0
+	for i := range sent {
+		o := &sent[i]
+		if t.skips() && o.kind != requests.Sync || t.copies() && o.kind == requests.Sync && t.queue.n >= maxOutstanding {
 			o.undo(&t.names)
 			continue
 		}
@@ -81,7 +86,7 @@ func (t *tracker) Backlog() Backlog {
 // lostSync is the error of a reply that cannot answer the oldest outstanding request.
 type lostSync struct {
 	typ  byte
-	head requestKind
+	head requests.Kind
 }
 
 func (d *lostSync) Error() string {
@@ -91,7 +96,7 @@ func (d *lostSync) Error() string {
 // IsLostSync reports whether an error of a feed means that the proxy has lost synchronization, or that a peer does not speak the
 // protocol, rather than that a connection has ended.
 func IsLostSync(err error) bool {
-	return errors.As(err, new(*lostSync)) || errors.Is(err, wire.ErrFraming) || errors.Is(err, errUnclear)
+	return errors.As(err, new(*lostSync)) || errors.Is(err, wire.ErrFraming) || errors.Is(err, names.ErrUnclear)
 }
 
 // head returns the request at which the main reading stands, or nil.
@@ -108,7 +113,7 @@ func (t *tracker) upcoming() *request {
 		return nil
 	}
 	for i := t.main.at; i < t.queue.n; i++ {
-		if o := t.queue.at(i); o.kind != copyEnd {
+		if o := t.queue.at(i); o.kind != requests.CopyEnd {
 			return o
 		}
 	}
@@ -121,16 +126,16 @@ func (t *tracker) takesRows() bool {
 		return false
 	}
 	h := t.head()
-	return h != nil && (h.kind == kindQuery || h.kind == kindExecute) && !h.hidden
+	return h != nil && (h.kind == requests.Query || h.kind == requests.Execute) && !h.hidden
 }
 
 // wantsTag reports whether the tag of a CommandComplete coming now matters.
 func (t *tracker) wantsTag() bool {
-	if t.names.inUse() || t.names.prepared.some.Load() || len(t.more) > 0 || t.held.any() {
+	if t.names.InUse() || t.ours.some.Load() || len(t.more) > 0 || t.held.Any() {
 		return true
 	}
 	h := t.upcoming()
-	if h != nil && h.kind == kindExecute && t.Txn == 'I' && !t.syncFollows() {
+	if h != nil && h.kind == requests.Execute && t.Txn == 'I' && !t.syncFollows() {
 		return true // it may begin a block
 	}
 	return h != nil && h.details != nil && (h.details.plan != nil || h.details.trace != nil || h.details.outcomes() || len(h.details.hiddenTags) > 0 || h.details.tag != "")
@@ -154,7 +159,7 @@ func (t *tracker) Idle() bool {
 
 func (t *tracker) allAnswered(r *reading) bool {
 	for i := r.at; i < t.queue.n; i++ {
-		if t.queue.at(i).kind != copyEnd {
+		if t.queue.at(i).kind != requests.CopyEnd {
 			return false
 		}
 	}
@@ -175,7 +180,7 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 		case !ok:
 			t.main, h, hide, ok = r, rh, rhide, true
 		case hide != rhide:
-			return false, errUnclear
+			return false, names.ErrUnclear
 		default:
 			t.addReading(r)
 		}
@@ -195,12 +200,12 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 		t.skipsOn()
 	}
 	if t.main.skipping && len(t.more) == 0 {
-		for t.main.at < t.queue.n && t.queue.at(t.main.at).kind != kindSync {
+		for t.main.at < t.queue.n && t.queue.at(t.main.at).kind != requests.Sync {
 			t.main.at++
 		}
 	}
 	t.trim()
-	if t.planned && (typ == wire.MsgReadyForQuery || typ == wire.MsgErrorResponse || completes(typ)) {
+	if t.planned && (typ == wire.MsgReadyForQuery || typ == wire.MsgErrorResponse || requests.Completes(typ)) {
 		t.publish()
 	}
 	return hide, nil
@@ -210,16 +215,15 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgReadyForQuery {
 		t.Txn, t.began = detail[0], false
-		if h.kind == kindQuery && h.details != nil && h.details.trace != nil {
+		if h.kind == requests.Query && h.details != nil && h.details.trace != nil {
 			h.details.trace.Ended()
 		}
-		if t.held.any() {
-			t.held.ready(t.Txn)
+		if t.held.Any() {
+			t.held.Ready(t.Txn)
 		}
-		t.names.ready(h.kind == kindQuery || h.details != nil && h.details.prepared, t.Txn)
-		if t.signals != 0 && t.Txn == 'I' {
-			t.signaler.AfterTransaction(t.signals)
-			t.signals, t.signaler = 0, nil
+		t.names.Ready(h.kind == requests.Query || h.details != nil && h.details.prepared, t.Txn)
+		if t.Txn == 'I' {
+			t.signal()
 		}
 		return
 	}
@@ -229,14 +233,14 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	certain := len(t.more) == 0
 	h.answered(typ, certain)
 	if typ == wire.MsgCommandComplete {
-		t.names.prepared.completed(detail)
-		if t.held.any() {
-			t.held.completed(detail)
+		t.ours.completed(detail)
+		if t.held.Any() {
+			t.held.Completed(detail)
 		}
 		t.began = certain && blockAfter(detail, t.began)
 		if !h.hidden && h.details != nil && h.details.trace != nil {
 			h.details.trace.Completed(detail)
-			if h.kind == kindExecute {
+			if h.kind == requests.Execute {
 				h.details.trace.Ended()
 			}
 		}
@@ -245,35 +249,65 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		return
 	}
 	if typ == wire.MsgCommandComplete || typ == wire.MsgErrorResponse {
-		if plan, _ := t.names.planOf(h); plan != nil {
+		if plan, _ := t.planOf(h); plan != nil {
 			t.ran(h, plan, typ == wire.MsgCommandComplete)
 			if typ == wire.MsgCommandComplete {
-				t.held.took(plan, detail)
+				t.held.Took(plan, detail)
 			}
 		}
 	}
 	if typ == wire.MsgPortalSuspended && t.planned {
-		plan, _ := t.names.planOf(h)
-		t.held.suspended(plan)
+		plan, _ := t.planOf(h)
+		t.held.Suspended(plan)
+		t.noteSignals(plan, true) // perhaps nobody reads on
 	}
-	t.names.replied(h, typ, detail, certain)
+	if h.details != nil { // else it was sent before the session's first Plan, and a name it replaces has none; or it is malformed
+		t.names.Replied(h.kind, &h.details.Use, typ, detail, certain)
+	}
 }
 
-// ran notes that the server has run a statement of plan for h, or has failed to.
-func (t *tracker) ran(h *request, plan Plan, ok bool) {
-	if !h.ran {
-		h.ran = true
-		plan.Ran(ok)
+// planOf returns the plan by which a report in reply to h is edited, or nil. forgotten says that there may have been one.
+func (t *tracker) planOf(h *request) (plan statements.Plan, forgotten bool) {
+	if h == nil || h.details == nil {
+		return nil, false
 	}
-	if s := plan.Signals(); ok && s != 0 {
+	if h.details.plan != nil {
+		return h.details.plan, false
+	}
+	return t.names.PlanOf(h.kind, &h.details.Use)
+}
+
+// noteSignals notes for whom AfterTransaction is to be called. plan may be nil.
+func (t *tracker) noteSignals(plan statements.Plan, ok bool) {
+	if plan == nil {
+		return
+	}
+	if s := plan.Signals(ok); s != 0 {
 		t.signals |= s
 		t.signaler = plan
 	}
 }
 
+// signal tells those for whom AfterTransaction is to be called that the transaction has ended.
+func (t *tracker) signal() {
+	if t.signals != 0 {
+		t.signaler.AfterTransaction(t.signals)
+		t.signals, t.signaler = 0, nil
+	}
+}
+
+// ran notes that the server has run a statement of plan for h, or has failed to.
+func (t *tracker) ran(h *request, plan statements.Plan, ok bool) {
+	if !h.ran {
+		h.ran = true
+		plan.Ran(ok)
+	}
+	t.noteSignals(plan, ok)
+}
+
 // syncFollows reports whether a Sync has been sent right behind the request that the server replies to.
 func (t *tracker) syncFollows() bool {
-	return t.main.at+1 < t.queue.n && t.queue.at(t.main.at+1).kind == kindSync
+	return t.main.at+1 < t.queue.n && t.queue.at(t.main.at+1).kind == requests.Sync
 }
 
 // blockAfter reports whether a transaction block is open that a command has begun, after one with that tag; before is what it was before.

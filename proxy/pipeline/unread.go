@@ -5,6 +5,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -14,8 +18,8 @@ type unread struct {
 	found bool   // the Rewriter has found one
 	tail  []byte // the end of what has passed, for a word that is cut
 	// statement is what is remembered of the text of a Parse; nil for a Query.
-	statement *text
-	rewriter  Rewriter
+	statement *names.Text
+	rewriter  statements.Rewriter
 }
 
 // Saw looks at a part of the text.
@@ -23,17 +27,17 @@ func (u *unread) Saw(b []byte) {
 	if u.found {
 		return
 	}
-	across := append(u.tail, b[:min(len(b), EffectWordSize-1)]...)
+	across := append(u.tail, b[:min(len(b), statements.EffectWordSize-1)]...)
 	u.found = u.rewriter.MayHaveEffects(across) || u.rewriter.MayHaveEffects(b)
-	if len(b) >= EffectWordSize {
-		u.tail = append(u.tail[:0], b[len(b)-EffectWordSize+1:]...)
+	if len(b) >= statements.EffectWordSize {
+		u.tail = append(u.tail[:0], b[len(b)-statements.EffectWordSize+1:]...)
 	} else {
-		u.tail = bytes.Clone(across[max(0, len(across)-EffectWordSize+1):])
+		u.tail = bytes.Clone(across[max(0, len(across)-statements.EffectWordSize+1):])
 	}
 }
 
 // pass lets a message go by of which frame is the head.
-func (f *ClientFlow) pass(frame []byte, statement *text) {
+func (f *ClientFlow) pass(frame []byte, statement *names.Text) {
 	f.prepared.forget()
 	f.prepared.near = nil
 	if f.bindTime == nil {
@@ -51,33 +55,33 @@ func (f *ClientFlow) readOn() {
 	switch {
 	case !u.found:
 	case u.statement != nil:
-		u.statement.renames = true
+		u.statement.Renames = true
 	default:
-		f.names.rebindAny()
+		f.names.RebindAny()
 	}
 }
 
 // longQuery notes a Query whose text is not read.
 func (f *ClientFlow) longQuery(frame []byte) {
-	f.push(kindQuery, &details{unread: true, text: &text{unread: true}})
+	f.push(requests.Query, &details{Use: names.Use{Text: &names.Text{Unread: true}}, unread: true})
 	f.pass(frame, nil)
 }
 
 // longParse notes a Parse whose text is not read.
 func (f *ClientFlow) longParse(frame []byte) {
-	a := &details{unread: true, text: &text{unread: true}}
+	a := &details{Use: names.Use{Text: &names.Text{Unread: true}}, unread: true}
 	name, _, ok := wire.CString(frame[wire.HeaderSize:])
-	var statement *text
+	var statement *names.Text
 	if ok {
-		if a.statement = nameKey(name); a.statement == "" {
+		if a.Statement = names.Key(name); a.Statement == "" {
 			f.parsesUnnamed(a)
 		}
-		if f.bindTime != nil && f.names.roomForStatement(a.statement, a.text) {
-			a.bindings = f.names.note(&binding{name: a.statement, segment: f.bindTime.segment, text: a.text})
-			statement = a.text
+		if f.bindTime != nil && f.names.RoomForStatement(a.Statement, a.Text) {
+			a.Bindings = f.names.Note(&names.Binding{Name: a.Statement, Segment: f.bindTime.segment, Text: a.Text})
+			statement = a.Text
 		}
 	}
-	f.push(kindParse, a)
+	f.push(requests.Parse, a)
 	f.pass(frame, statement)
 }
 
@@ -89,7 +93,7 @@ const (
 )
 
 // explainUnread edits a report about a text that was not read, if the server misses what the Rewriter would have
-// served. The code becomes that of a limit, for in a shorter text nothing would be missing.
+// served.
 func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	switch r.Code {
 	case codeUndefinedFunction, codeUndefinedSchema, codeUndefinedTable:
@@ -99,9 +103,7 @@ func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	if !f.rewriter.Mentions([]byte(r.Message)) {
 		return false
 	}
-	r.Code = codeProgramLimit
-	r.Detail = unreadDetail + " This text was not looked at."
-	r.Hint = "Send the call in a statement of its own, large values as parameters, or less at a time."
+	refuse.Unread(r)
 	return true
 }
 

@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mbusproxy/proxy/statements"
 )
 
 // rewriterOfWords looks for a word that is as long as it may be.
-type rewriterOfWords struct{ Rewriter }
+type rewriterOfWords struct{ statements.Rewriter }
 
-var longestWord = strings.Repeat("z", EffectWordSize) //nolint:gochecknoglobals // a constant
+var longestWord = strings.Repeat("z", statements.EffectWordSize) //nolint:gochecknoglobals // a constant
 
 func (rewriterOfWords) MayHaveEffects(text []byte) bool {
 	return strings.Contains(string(text), longestWord)

@@ -3,9 +3,13 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"mbusproxy/proxy/pipeline/athand"
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -14,43 +18,6 @@ import (
 // statement is to run; where it finds something, the statement follows in that same transaction, and else a Sync ends it.
 //
 // A Query is held back itself, of the extended protocol the Bind. What the client sends behind it is not read meanwhile.
-
-// Waiter is a Plan whose statement may have to wait before it runs.
-type Waiter interface {
-	Plan
-	// Waits reports whether Wait is to be called.
-	Waits() bool
-	// Wait is called before the statement runs; values are as for Prelude, and none for a Query. It returns what the statement waits
-	// for, or a Plan that refuses it, or nil and nil for a statement that does not wait this time.
-	Wait(ctx context.Context, sc StatementContext, values wire.Values) (wait Wait, refused Plan)
-}
-
-// Wait is what one run of a statement waits for. Its methods are called one after the other.
-type Wait interface {
-	// Probe returns the probe query. Of its Plan only SQL and EditReport are used. It yields one row with one column, a text of at most
-	// maxAnswer bytes.
-	Probe() Plan
-	// Prepares reports whether the probe query may be prepared in the session.
-	Prepares() bool
-	// Answered gets the answer to the probe query. run says that the statement is to run now, in the same transaction. block says that a
-	// transaction block is open.
-	Answered(answer string, block bool) (run bool, refused Plan)
-	// Sleep is called when the probe query has found nothing. It returns at once, and wake is called, once and from anywhere, when Awake is worth calling;
-	// perhaps before Sleep returns.
-	Sleep(wake func())
-	// Awake ends the sleep, also one of which nobody has been woken. The probe query is to be sent again then, or with over the statement is to run
-	// whatever there is.
-	Awake() (over bool, refused Plan)
-	// Stand reports whether others wait for the same already, so that the statement can wait with them before the first probe query; Sleep comes
-	// next then, for room at most. It is called first, if at all.
-	Stand(room time.Duration) bool
-	// Room returns, once the probe query has been answered, how long a statement of the session may wait without one; 0: it may not.
-	Room() time.Duration
-	// Statement returns the statement's own Plan, for when its wait is over. It is called for a Query, of which nothing else is kept.
-	Statement() Plan
-	// Leave is called once, last: run says whether the statement runs.
-	Leave(run bool)
-}
 
 type waitPhase uint8
 
@@ -63,27 +30,12 @@ const (
 	waitOver
 )
 
-// errDraining is why a wait ends when the session is to end as soon as nothing is outstanding.
-var errDraining = errors.New("the session is to end")
-
-func draining() Plan {
-	return &failure{code: "57P01", message: "terminating connection due to administrator command", hint: "mbusproxy is being shut down. Connect again."}
-}
-
-func behindOthers() Plan {
-	return &failure{
-		code:    codeFeatureNotSupported,
-		message: "a call cannot wait behind other statements that were sent without a Sync",
-		hint:    "Send a Sync before it, so that they are committed first, or begin a transaction block before them.",
-	}
-}
-
 // waiting is the wait of the message set aside.
 type waiting struct {
-	wait  Wait
+	wait  statements.Wait
 	phase waitPhase
 	// plan is that of a Query.
-	plan Plan
+	plan statements.Plan
 	// behind says that the client has run something since its last Sync outside of a block. Unless that has begun one, as drivers do
 	// that send BEGIN with the first statement, the Sync behind a look would commit it too early.
 	behind bool
@@ -92,7 +44,7 @@ type waiting struct {
 	// asleep says that Wait.Sleep has been called, and Wait.Awake has not.
 	asleep bool
 	// refused is what the message fails with when the wait is over; nil: it does not.
-	refused Plan
+	refused statements.Plan
 }
 
 // beginWait puts the message that Next returned with position pos aside where its statement has to wait, with what is to be sent
@@ -132,8 +84,8 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			f.setAside(buf, frame, pos, out, f.endLook())
 			return true, false, nil
 		}
-		if p.is() != done {
-			f.holding.spend() // the server has been asked as well
+		if p.Is() != requests.Done {
+			f.atHand.Spend() // the server has been asked as well
 			f.endWait(false)
 			if p.skips {
 				at := f.startOf(frame, pos)
@@ -144,7 +96,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 		}
 		f.probing.answered = nil
 		if w.behind && !p.began {
-			w.phase, w.refused = waitOver, behindOthers()
+			w.phase, w.refused = waitOver, refuse.BehindOthers()
 			f.setAside(buf, frame, pos, out, nil)
 			return true, false, nil
 		}
@@ -188,8 +140,8 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			}
 		}
 	}
-	if f.holding.spend() {
-		w.refused = canceled()
+	if f.atHand.Spend() {
+		w.refused = refuse.Canceled()
 	}
 	f.recalled, f.asked, f.refused = w.plan, w.plan != nil, w.refused
 	f.awaitedQuery = w.plan != nil && w.refused == nil
@@ -209,7 +161,7 @@ func (f *ClientFlow) Sleeps(before Backlog, wake func()) bool {
 		f.awaited, f.requests = nil, nil // the last feed's, which have been dealt with
 		f.sleep(wake)
 	}
-	return !f.holding.isAwake()
+	return !f.atHand.IsAwake()
 }
 
 // GoesOn reports whether the next feed, which would get before, would go on with the wait of the statement at its beginning without a call that may take
@@ -221,10 +173,10 @@ func (f *ClientFlow) GoesOn(before Backlog) bool {
 	}
 	switch p := f.probing.underWay; w.phase {
 	case waitAsked:
-		return p != nil && p.is() == done && !p.lost
+		return p != nil && p.Is() == requests.Done && !p.lost
 	case waitIdle:
-		h := &f.holding
-		return w.again || w.asleep && h.isAwake() && (h.gone == nil || !h.gone())
+		h := &f.atHand
+		return w.again || w.asleep && h.IsAwake() && !h.Gone()
 	case waitOver:
 		return w.plan != nil
 	}
@@ -240,13 +192,13 @@ func (f *ClientFlow) GoOn(before Backlog, buf []byte, out *wire.Splicer) error {
 
 func (f *ClientFlow) sleep(wake func()) {
 	f.waiting.asleep = true
-	f.holding.sleep(wake)
-	f.waiting.wait.Sleep(f.holding.rouse)
+	f.atHand.Sleep(wake)
+	f.waiting.wait.Sleep(f.atHand.Rouse)
 }
 
 // awaitTurn waits until the probe query is to be sent again, or the wait is over.
-func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused Plan) {
-	w, h := f.waiting, &f.holding
+func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused statements.Plan) {
+	w, h := f.waiting, &f.atHand
 	if !w.asleep {
 		turn := make(chan struct{}, 1)
 		f.sleep(func() { turn <- struct{}{} })
@@ -257,15 +209,15 @@ func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused Plan) {
 	}
 	w.asleep = false
 	over, refused = w.wait.Awake()
-	if !f.Nonblocking && h.why() == nil && refused == nil && h.gone != nil && h.gone() { // else GoesOn has asked
-		h.look() // which ends the session: nothing is to be taken for a client that is gone
+	if !f.Nonblocking && h.Why() == nil && refused == nil && h.Gone() { // else GoesOn has asked
+		h.Look() // which ends the session: nothing is to be taken for a client that is gone
 		<-ctx.Done()
 	}
-	switch ended := h.endSleep(); {
-	case errors.Is(ended, errCanceled):
-		return false, canceled()
-	case errors.Is(ended, errDraining):
-		return false, draining()
+	switch ended := h.EndSleep(); {
+	case errors.Is(ended, athand.ErrCanceled):
+		return false, refuse.Canceled()
+	case errors.Is(ended, athand.ErrDraining):
+		return false, refuse.Draining()
 	}
 	return over, refused
 }
@@ -274,7 +226,7 @@ func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused Plan) {
 func (f *ClientFlow) endWait(run bool) {
 	if f.waiting.asleep {
 		f.waiting.wait.Awake()
-		_ = f.holding.endSleep()
+		_ = f.atHand.EndSleep()
 	}
 	f.waiting.wait.Leave(run)
 	f.waiting = nil
@@ -287,15 +239,15 @@ func (f *ClientFlow) Leave() {
 		f.endWait(false)
 	}
 	f.letGo()
-	f.holding.giveUp()
+	f.atHand.GiveUp()
 }
 
 // waitOf returns what a message waits for; nil for nothing. f.refused is set where it is refused.
-func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
+func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) statements.Wait {
 	if f.rewriter == nil || !isWhole(frame) {
 		return nil
 	}
-	var plan Plan
+	var plan statements.Plan
 	var voids []int
 	var values wire.Values
 	simple := frame[0] == wire.MsgQuery
@@ -309,30 +261,25 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
 		f.recalled, f.asked = plan, true
 	case f.asksPlan(frame):
 		_, statement, _, _ := wire.BindNames(frame[wire.HeaderSize:])
-		b, _, _ := f.statementOf(nameKey(statement))
-		plan, voids = b.text.bindTime(), b.text.voids
+		b, _, _ := f.statementOf(names.Key(statement))
+		plan, voids = b.Text.BindTime(), b.Text.Voids
 		var ok bool
 		if values, ok = wire.ReadValues(frame[wire.HeaderSize:]); !ok {
 			return nil // malformed: the server says so
 		}
 	}
-	waiter, ok := plan.(Waiter)
+	waiter, ok := plan.(statements.Waiter)
 	if !ok || !waiter.Waits() {
 		return nil
 	}
-	call, end := f.holding.begin(ctx)
+	call, end := f.atHand.Begin(ctx)
 	wait, refused := waiter.Wait(call, f.context(simple, voids), values)
 	switch {
 	case end():
-		refused = canceled()
+		refused = refuse.Canceled()
 	case wait != nil && refused == nil && len(frame) > wire.MaxNames:
 		// It would keep for hours what all sessions share.
-		refused = &failure{
-			code:    codeProgramLimit,
-			message: "a statement whose call waits is too long to be kept meanwhile",
-			detail:  fmt.Sprintf("Its text, or its parameters, have %d bytes; %d are the most.", len(frame), wire.MaxNames),
-			hint:    "Let the call wait in a short statement of its own.",
-		}
+		refused = refuse.TooLongToWait(len(frame))
 	}
 	if f.refused = refused; refused != nil && wait != nil {
 		wait.Leave(false)

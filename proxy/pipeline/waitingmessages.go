@@ -1,6 +1,11 @@
 package pipeline
 
-import "mbusproxy/proxy/wire"
+import (
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
+	"mbusproxy/proxy/wire"
+)
 
 // What is sent for a statement that waits.
 
@@ -16,9 +21,9 @@ func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
 	if !prepares || !f.prepared.certain || !f.knowsPrepared() {
 		return f.posePlan(plan.SQL(), plan, as)
 	}
-	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
+	p := &probe{Outcome: requests.NewOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
-	ours, answered := &details{plan: plan, prepared: true}, &details{plan: plan, portal: f.ownName(), probe: p}
+	ours, answered := &details{plan: plan, prepared: true}, &details{Use: names.Use{Portal: f.ownName()}, plan: plan, probe: p}
 	if !f.before.block && !f.waiting.behind {
 		ours.lost = p
 	}
@@ -35,18 +40,18 @@ func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out 
 	if f.prepared.probe != sql {
 		out = f.parseHidden(out, name, sql, noTypes, ours)
 		f.prepared.probe = sql
-		f.names.prepared.add()
+		f.ours.add()
 	}
 	out = f.executeHidden(out, portal, name, ours, answered)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), portal)
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	return wire.AppendFrame(out, wire.MsgFlush)
 }
 
 // runAwaited notes a Query whose wait is over, and returns what takes its place: messages that end with a Sync. Behind those of the look a Query
 // would leave the transaction open on servers from 18 on. The client sees the replies to a Query.
-func (f *ClientFlow) runAwaited(plan Plan) []byte {
-	if able, ok := plan.(Preparable); ok && f.prepared.certain && f.knowsPrepared() {
+func (f *ClientFlow) runAwaited(plan statements.Plan) []byte {
+	if able, ok := plan.(statements.Preparable); ok && f.prepared.certain && f.knowsPrepared() {
 		if prepared := able.Prepared(); prepared != nil {
 			if known := f.prepared.look(prepared.ID()); known != nil {
 				ours := &details{plan: prepared, prepared: true, trace: traceQuery(plan)}
@@ -64,8 +69,8 @@ func (f *ClientFlow) runAwaited(plan Plan) []byte {
 // endLook returns the Sync that ends the transaction of a probe query, where it is one of its own, and notes it. The next feed begins when it
 // has been answered.
 func (f *ClientFlow) endLook() (messages []byte) {
-	f.awaited = newOutcome()
-	f.pushHidden(kindSync, &details{synced: f.awaited})
+	f.awaited = requests.NewOutcome()
+	f.pushHidden(requests.Sync, &details{synced: f.awaited})
 	f.probing.unsynced = false
 	return wire.AppendFrame(nil, wire.MsgSync)
 }

@@ -131,6 +131,7 @@ func (s *Session) serverToClient(rest []byte) {
 			if !errors.Is(err, io.EOF) {
 				s.explain("server to client", fmt.Errorf("reading from server: %w", err))
 			}
+			s.Down.ServerEnded()
 			s.reportDown(life.ServerEnded)
 			return
 		}

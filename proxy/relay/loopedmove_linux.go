@@ -237,6 +237,7 @@ func (l *looped) fromServer() {
 	if n <= 0 {
 		down.Restore(buf[:off])
 		if err != syscall.EAGAIN { //nolint:errorlint // a bare errno
+			l.session.Down.ServerEnded()
 			l.report(life.ServerEnded)
 			l.watch()
 		}

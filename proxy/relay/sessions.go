@@ -12,7 +12,7 @@ import (
 	"mbusproxy/proxy/endpoint"
 	"mbusproxy/proxy/fatal"
 	"mbusproxy/proxy/memory"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/upstream"
 	"mbusproxy/proxy/wire"
 )
@@ -50,7 +50,7 @@ type counters struct {
 // NewSessions has none yet. Without any loops each session has goroutines of its own.
 func NewSessions(log *zap.Logger, pool *wire.BufferPool, loops int) *Sessions {
 	return &Sessions{
-		log: log, pool: pool, Long: memory.NewLongMessages(memory.LongMessagesTotal), remembered: memory.NewBudget(pipeline.RememberTotal),
+		log: log, pool: pool, Long: memory.NewLongMessages(memory.LongMessagesTotal), remembered: memory.NewBudget(names.RememberTotal),
 		loopCount: loops, Grace: graceTime, all: make(map[*Session]bool),
 	}
 }

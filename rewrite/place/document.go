@@ -165,8 +165,11 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 			case c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Effect == sqlfuncs.Native:
 				p.UseWrites()
 			}
-			if c.match.Func.Serves == "post" {
+			switch c.match.Func.Serves {
+			case "post":
 				p.UsePosts()
+			case "create_trigger", "create_temporary_consumer":
+				p.UseTriggers()
 			}
 		}
 		st := &statement{

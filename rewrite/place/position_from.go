@@ -46,7 +46,7 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	if ctx.refused != "" && f.Effect == sqlfuncs.Writes {
 		return refusePosition(c, ctx.refused)
 	}
-	if c.unbounded() {
+	if c.unbounded() && !c.waits() { // a wait comes once, which only a call inline is certain to do
 		return refusePosition(c, "FROM for all rows that there are") // inline they would be one array, which has a greatest size
 	}
 	if r := st.exprs(ctx, c.list...); r != nil {

@@ -43,6 +43,9 @@ func (b *Builder) UseWrites() { b.plan.writes = true }
 // UsePosts says that Plan.Posts is true.
 func (b *Builder) UsePosts() { b.plan.posts = true }
 
+// UseTriggers says that Plan.MakesTriggers is true.
+func (b *Builder) UseTriggers() { b.plan.triggers = true }
+
 // HasBlocks says that the client's text has DO blocks of its own.
 func (b *Builder) HasBlocks() { b.plan.blocks = true }
 

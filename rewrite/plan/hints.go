@@ -51,6 +51,9 @@ func hintFor(code, message string, c *callSite) string {
 		}
 		return "To give it another selector drop it first, with its messages: mbus4.drop_consumer(qname, cname)."
 	case "42725":
+		if strings.Contains(message, " still has message ") {
+			return "Name the consumer that consumed it: mbus4.retry(m, 'what failed', cname => …). Without a name it is default, and that has the message."
+		}
 		if strings.Contains(message, " no longer means ") {
 			return changedHint
 		}

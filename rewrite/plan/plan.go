@@ -26,6 +26,7 @@ type Plan struct {
 	signals      bool   // see Signals
 	writes       bool   // see Writes
 	posts        bool   // see Posts
+	triggers     bool   // see MakesTriggers
 	firstPrelude int    // number of the first call with a prelude statement in the text; 0: none is in it
 	blocks       bool   // the client's text has DO blocks of its own
 	tag          string // see Tag
@@ -79,6 +80,9 @@ func (p *Plan) Writes() bool { return p.writes }
 
 // Posts reports whether a call posts messages.
 func (p *Plan) Posts() bool { return p.posts }
+
+// MakesTriggers reports whether a call makes a trigger.
+func (p *Plan) MakesTriggers() bool { return p.triggers }
 
 // GivesHeaders reports whether a call gives headers to a message, among which consume_after may be.
 func (p *Plan) GivesHeaders() bool { return p.headers }

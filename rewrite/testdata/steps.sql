@@ -292,8 +292,8 @@ step 1: create_view, qname ("q" || $1) at 25, cname "default" at 7, viewname nul
 
 call mbus4.process_queue(pg_backend_pid(), 'a' || 1)
 ----
-call done_process_queue((case when true then null else (pg_backend_pid()) end)::integer, (case when true then null else ('a' || 1) end)::pg_catalog.text)
-step 1: process_queue, current_process_id evaluated "pg_backend_pid()" at 25, handler evaluated "'a' || 1" at 43
+call done_process_queue((case when true then null else (pg_backend_pid()) end)::integer, (case when true then null else ('a' || 1) end)::pg_catalog.text, null::integer, null::pg_catalog.interval, null::pg_catalog.interval, null::double precision)
+step 1: process_queue, current_process_id evaluated "pg_backend_pid()" at 25, handler evaluated "'a' || 1" at 43, max_attempts null at 5, backoff null at 5, max_backoff null at 5, jitter null at 5
 
 prepare p as select mbus4.create_consumer('q', 'c', 'true ' || $1)
 ----

@@ -37,8 +37,8 @@ with mbus4_rows1 as (select 1::bigint as n, s.* from (select null, (hstore('id',
 
 call process_queue(1)
 ----
-call done_process_queue((1)::integer, null::pg_catalog.text)
-step 1: process_queue, current_process_id "1" at 19, handler null at 5
+call done_process_queue((1)::integer, null::pg_catalog.text, null::integer, null::pg_catalog.interval, null::pg_catalog.interval, null::double precision)
+step 1: process_queue, current_process_id "1" at 19, handler null at 5, max_attempts null at 5, backoff null at 5, max_backoff null at 5, jitter null at 5
 
 select run_on_q('select 1')
 ----
@@ -98,8 +98,8 @@ step 1: run_on_q, qname "q" at 17, exec "select 1" at 26
 
 select 1; call process_queue(1)
 ----
-select 1; call done_process_queue((1)::integer, null::pg_catalog.text)
-step 1: process_queue, current_process_id "1" at 29, handler null at 15
+select 1; call done_process_queue((1)::integer, null::pg_catalog.text, null::integer, null::pg_catalog.interval, null::pg_catalog.interval, null::double precision)
+step 1: process_queue, current_process_id "1" at 29, handler null at 15, max_attempts null at 15, backoff null at 15, max_backoff null at 15, jitter null at 15
 
 select 1; execute p(post('q', 'a=>1'))
 ----

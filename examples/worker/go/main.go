@@ -1,6 +1,6 @@
 // Go is a worker with pgx: it waits for orders, works, and acknowledges them. It ends on SIGTERM.
 //
-//	go run ./examples/worker/go 'host=127.0.0.1 port=6543 user=app dbname=app'
+//	go run ./examples/worker/go 'host=127.0.0.1 port=6432 user=app dbname=app'
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// order is what a message holds.
+// order is the data of a message.
 type order struct {
 	Lease string
 	N     int
@@ -46,7 +46,7 @@ func run(ctx context.Context) error {
 			return err
 		}
 		for _, o := range orders {
-			// What was begun is finished, whatever signal comes.
+			// Work that has begun is finished, whatever signal comes.
 			if err := settle(context.WithoutCancel(ctx), conn, o); err != nil {
 				return err
 			}
@@ -54,17 +54,17 @@ func run(ctx context.Context) error {
 	}
 }
 
-// settle works, and acknowledges the lease or gives it back.
+// settle does the work, and acknowledges the lease or gives the message back.
 func settle(ctx context.Context, conn *pgx.Conn, o order) error {
 	if err := work(ctx, conn, o); err != nil {
-		_, err = conn.Exec(ctx, `select mbus4.retry($1::text, $2)`, o.Lease, err.Error()) // later, by the consumer's policy
+		_, err = conn.Exec(ctx, `select mbus4.retry($1::text, $2)`, o.Lease, err.Error()) // comes again later, as the consumer's policy says
 		return err
 	}
 	_, err := conn.Exec(ctx, `select mbus4.ack($1)`, o.Lease)
 	return err
 }
 
-// work is what the worker is for. An error sends the message back.
+// work is where your work goes. An error sends the message back.
 func work(ctx context.Context, conn *pgx.Conn, o order) error {
 	_, err := conn.Exec(ctx, `insert into done (worker, n) values ('pgx', $1)`, o.N)
 	return err

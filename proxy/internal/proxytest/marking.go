@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -27,7 +27,7 @@ const Marked = "/* twenty-seven bytes ... */"
 func (Marking) Mentions(text []byte) bool { return bytes.Contains(text, []byte("mbus4")) }
 
 // Rewrite marks the text; one with mbus4.panic panics, one with mbus4.forward passes.
-func (r Marking) Rewrite(_ context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r Marking) Rewrite(_ context.Context, sc statements.Context, text string) statements.Plan {
 	if strings.Contains(text, "mbus4.panic") {
 		panic("asked to")
 	}
@@ -99,7 +99,7 @@ func (p *markingPlan) HiddenTags() []int { return p.hidden }
 
 func (p *markingPlan) BindTime() bool { return p.late }
 
-func (p *markingPlan) Prelude(context.Context, pipeline.StatementContext, wire.Values) pipeline.Plan {
+func (p *markingPlan) Prelude(context.Context, statements.Context, wire.Values) statements.Plan {
 	return &markingPlan{text: armStep, sql: armStep, visible: p.visible}
 }
 
@@ -110,10 +110,10 @@ func (p *markingPlan) Tag() string { return "" }
 func (p *markingPlan) EndsTransaction() bool { return false }
 
 // Signals reports false: nobody wants to be told.
-func (p *markingPlan) Signals() pipeline.Signals { return 0 }
+func (p *markingPlan) Signals(bool) statements.Signals { return 0 }
 
 // Ran counts nothing.
 func (p *markingPlan) Ran(bool) {}
 
 // AfterTransaction is not called.
-func (p *markingPlan) AfterTransaction(pipeline.Signals) {}
+func (p *markingPlan) AfterTransaction(statements.Signals) {}

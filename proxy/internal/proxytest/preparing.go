@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 )
 
 // Preparing is a Rewriter for tests of statements that the proxy prepares: each text that begins as PreparingMark is run by one when it
@@ -26,12 +26,12 @@ const PreparingMark = "/*mbus4*/"
 func (Preparing) Mentions(text []byte) bool { return bytes.Contains(text, []byte(PreparingMark)) }
 
 // Rewrite makes a plan of the text as it is.
-func (Preparing) Rewrite(_ context.Context, _ pipeline.StatementContext, text string) pipeline.Plan {
+func (Preparing) Rewrite(_ context.Context, _ statements.Context, text string) statements.Plan {
 	return preparingPlan{&SteppingPlan{Name: "plan", Text: text}}
 }
 
 // Recall is Rewrite if all plans are known.
-func (r Preparing) Recall(sc pipeline.StatementContext, text []byte) (pipeline.Plan, bool) {
+func (r Preparing) Recall(sc statements.Context, text []byte) (statements.Plan, bool) {
 	if !r.AtOnce {
 		return nil, false
 	}
@@ -43,10 +43,12 @@ func (Preparing) EditReport(string, *pgproto3.ErrorResponse) bool { return false
 
 type preparingPlan struct{ *SteppingPlan }
 
-func (p preparingPlan) Prepared() pipeline.PreparedPlan { return p }
-func (preparingPlan) Repeatable() bool                  { return true }
-func (p preparingPlan) Repeated() pipeline.Repeated     { return pipeline.Repeated{Plan: p, Text: p.Text} }
-func (preparingPlan) Values() []string                  { return nil }
+func (p preparingPlan) Prepared() statements.PreparedPlan { return p }
+func (preparingPlan) Repeatable() bool                    { return true }
+func (p preparingPlan) Repeated() statements.Repeated {
+	return statements.Repeated{Plan: p, Text: p.Text}
+}
+func (preparingPlan) Values() []string { return nil }
 
 // ID is of the text.
 func (p preparingPlan) ID() string {

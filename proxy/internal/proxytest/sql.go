@@ -1,7 +1,7 @@
 package proxytest
 
 import (
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/rewrite/effects"
 )
 
@@ -18,10 +18,10 @@ func (SQL) MayDeallocate(text []byte) bool { return effects.MayDeallocate(text) 
 func (SQL) MayHaveEffects(text []byte) bool { return effects.MayHave(text) }
 
 // Effects is Of of package effects.
-func (SQL) Effects(sc pipeline.StatementContext, text string) (out []pipeline.Effect, more bool) {
+func (SQL) Effects(sc statements.Context, text string) (out []statements.Effect, more bool) {
 	found, more := effects.Of(text, sc.Encoding, sc.EscapeStrings)
 	for _, e := range found {
-		out = append(out, pipeline.Effect(e))
+		out = append(out, statements.Effect(e))
 	}
 	return out, more
 }

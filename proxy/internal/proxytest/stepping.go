@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -37,7 +37,7 @@ func (r *Stepping) Mentions(text []byte) bool { return LateMark.Match(text) || h
 func (r *Stepping) EditReport(string, *pgproto3.ErrorResponse) bool { return false }
 
 // Rewrite makes the plan that the marks ask for.
-func (r *Stepping) Rewrite(_ context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r *Stepping) Rewrite(_ context.Context, sc statements.Context, text string) statements.Plan {
 	p := &SteppingPlan{Rewriter: r, Name: "plan", Text: text}
 	if m := hideMark.FindStringSubmatch(text); m != nil && sc.Simple {
 		for _, n := range strings.Fields(m[1]) {
@@ -79,7 +79,7 @@ func (p *SteppingPlan) EditReport(r *pgproto3.ErrorResponse) bool {
 }
 
 // Prelude returns the prelude statement, with the values put in.
-func (p *SteppingPlan) Prelude(_ context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+func (p *SteppingPlan) Prelude(_ context.Context, sc statements.Context, values wire.Values) statements.Plan {
 	step := p.step
 	for n := 1; n <= values.Len(); n++ {
 		v, _ := values.Get(n)
@@ -114,10 +114,10 @@ func (p *SteppingPlan) Tag() string { return "" }
 func (p *SteppingPlan) EndsTransaction() bool { return false }
 
 // Signals reports whether AfterTransaction is to be called, which the tests do not need.
-func (p *SteppingPlan) Signals() pipeline.Signals { return 0 }
+func (p *SteppingPlan) Signals(bool) statements.Signals { return 0 }
 
 // Ran counts nothing.
 func (p *SteppingPlan) Ran(bool) {}
 
 // AfterTransaction is not called.
-func (p *SteppingPlan) AfterTransaction(pipeline.Signals) {}
+func (p *SteppingPlan) AfterTransaction(statements.Signals) {}

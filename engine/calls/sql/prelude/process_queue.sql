@@ -1,9 +1,16 @@
 -- Claims a message, handles it, completes it and commits, until none is left whose turn it is. What a
 -- failed handler did is undone; the failure is noted, and the next attempt comes later, each time twice
--- as late. The commit at the start fails inside a transaction block, where nothing could be committed.
+-- as late, or never after the last one. Where a message's last attempt fails before anything has succeeded, that may be the handler's fault:
+-- then nothing else is tried. The commit at the start fails inside a transaction block, where nothing could be committed.
 declare
     mbus4_process int;
     mbus4_text text; -- null: there is no handler
+    mbus4_max_attempts int; -- null: there is no last one
+    mbus4_backoff interval;
+    mbus4_max_backoff interval;
+    mbus4_jitter float8;
+    mbus4_wrong text;
+    mbus4_last boolean;
     mbus4_row mbus4.work_queue;
     mbus4_error text;
     mbus4_done bigint := 0;
@@ -18,6 +25,20 @@ declare
 begin
     {{.Process}}
     {{.Text}}
+    {{.Policy}}mbus4_backoff := coalesce(mbus4_backoff, interval '1 second');
+    mbus4_max_backoff := coalesce(mbus4_max_backoff, interval '1 hour');
+    mbus4_jitter := coalesce(mbus4_jitter, 0.1);
+    mbus4_wrong := case
+        when mbus4_max_attempts not between 1 and 1000000 then pg_catalog.format('max_attempts must be between 1 and 1000000, and is %s', mbus4_max_attempts)
+        when mbus4_backoff not between interval '0' and interval '365 days' then pg_catalog.format('backoff must be between none and 365 days, and is %s', mbus4_backoff)
+        when mbus4_max_backoff not between interval '0' and interval '365 days' then pg_catalog.format('max_backoff must be between none and 365 days, and is %s', mbus4_max_backoff)
+        when mbus4_backoff > mbus4_max_backoff then pg_catalog.format('backoff must not be longer than max_backoff, and is %s to %s', mbus4_backoff, mbus4_max_backoff)
+        when not mbus4_jitter between 0 and 1 then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
+    end;
+    if mbus4_wrong is not null then
+        raise exception using errcode = '22023', message = mbus4_wrong,
+            hint = 'Without them there is no last attempt, and there are pauses of 1 second that double up to 1 hour, less a tenth at most by chance.';
+    end if;
     commit;
     loop
         update mbus4.work_queue w
@@ -47,13 +68,20 @@ begin
             delete from mbus4.work_queue w where w.id = mbus4_row.id;
             mbus4_done := mbus4_done + 1;
         else
+            mbus4_last := mbus4_row.attempts >= mbus4_max_attempts - 1;
             update mbus4.work_queue w
             set process_id = null, attempts = w.attempts + 1, last_error = mbus4_error,
-                next_attempt_at = pg_catalog.clock_timestamp() + least(pg_catalog.power(2, least(w.attempts, 20)), 3600) * interval '1 second'
+                next_attempt_at = case when mbus4_last then 'infinity' else pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs =>
+                    least(extract(epoch from mbus4_max_backoff)::float8, extract(epoch from mbus4_backoff)::float8 * pg_catalog.power(2, least(w.attempts, 60)::float8))
+                    * (1 - mbus4_jitter * pg_catalog.random())) end
             where w.id = mbus4_row.id;
             mbus4_failed := mbus4_failed + 1;
         end if;
         commit;
+        if mbus4_error is not null and mbus4_last and mbus4_done = 0 then
+            raise notice 'process %: stopped, for the last attempt at message % has failed and none has succeeded: %', mbus4_process, mbus4_row.id, mbus4_error;
+            exit;
+        end if;
         if pg_catalog.clock_timestamp() > mbus4_looked + interval '1 second' then
             mbus4_looked := pg_catalog.clock_timestamp();
             mbus4_from_at := '-infinity';

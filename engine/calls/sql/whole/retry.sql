@@ -55,6 +55,10 @@ begin
            or exists (select from mbus4.places_of_iid(mbus4_message.iid) p
                       join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id
                       where p.queue = mbus4_queue and m.iid is null) then
+            -- Who consumed it for another consumer and does not say so would lose it there with the commit.
+            if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then
+                perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid)::int;
+            end if;
             return false;
         end if;
         mbus4_message.headers := {{template "attempted" .With "Headers" "mbus4_message.headers" "Time" "mbus4_now"}};

@@ -1,0 +1,838 @@
+# One message, and several.
+select iid, data, lease from mbus4.lease('orders')
+----
+with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (
+    select 1::bigint, ('orders')::pg_catalog.text, 'default'::pg_catalog.text, '1'::integer, null::pg_catalog.interval
+),
+mbus4_call1_leased as (
+    update mbus4.message m
+    set available_at = pg_catalog.clock_timestamp() + (
+        select coalesce(c.lease, interval '30 seconds') from mbus4.consumer c where c.id = m.consumer_id
+    ),
+        iid = coalesce(
+            m.iid,
+            pg_catalog.concat(
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
+                '.', pg_catalog.current_database(), '.',
+                (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint,
+                m.id
+            )
+        ),
+        headers = case
+            when m.headers is null
+                then public.hstore(
+                    pg_catalog.array_replace(
+                        '{retry.first,now,retry.attempt,1,retry.last,now}'::text[],
+                        'now'::text,
+                        pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US')
+                    )
+                )
+            else mbus4.at_attempted_3fbc46e1('', m.headers)
+        end
+    where m.ctid = (
+        select x.ctid
+        from (
+            select case
+                when c.ctid is null then mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                else (case when c.paused is null then c.id else -c.id end)
+            end as id,
+                pg_catalog.to_timestamp(
+                    coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8
+                ) as low,
+                pg_catalog.clock_timestamp() as now
+            from mbus4_call1_args a
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
+            offset 0
+        ) k
+        cross join lateral (
+            select x.ctid
+            from mbus4.message x
+            where x.consumer_id = k.id
+                and (x.available_at, x.id) >= (k.low, 0)
+                and x.available_at <= k.now
+                and (
+                    case
+                        when x.expires is null and x.after is null and public.exist(x.headers, 'retry.attempt') is not true then 0
+                        else mbus4.at_leasable_4a6f44ec('1 _session_secret_', x, k.now)
+                    end
+                ) is not null
+            order by x.available_at, x.id
+            limit 1
+            for update skip locked
+        ) x
+    )
+    returning m.id, m.consumer_id, m.available_at, m.headers, m.data, m.iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            null, null, d.iid collate pg_catalog."default", null, null, null, null, null, d.data, null, null,
+            pg_catalog.concat_ws(
+                '.', d.consumer_id, d.id,
+                d.headers operator(public.->) 'retry.attempt'::text,
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
+            ),
+            null
+        )::mbus4.leased as lease
+    from mbus4_call1_leased d
+)
+select iid, data, lease
+from (select (m.r).* from (select "lease" as r from mbus4_call1) m) as "lease";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_attempted_3fbc46e1(call text, headers public.hstore) returns public.hstore language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ declare mbus4_told constant text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin return public.hstore(
+     'retry.first'::text, mbus4_told
+ )
+     operator(public.||) coalesce($2, '')
+     operator(public.||) public.hstore(
+         array[
+             'retry.attempt',
+             (
+                 1 + case
+                     when $2 operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
+                         then ($2 operator(public.->) 'retry.attempt'::text)::int
+                     else 0
+                 end
+             )::text,
+             'retry.last', mbus4_told
+         ]
+     ); end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_leasable_4a6f44ec(call text, message mbus4.message, now timestamptz) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_row constant mbus4.message := $2; mbus4_most int := 1; begin if public.exist(mbus4_row.headers, 'retry.attempt') then mbus4_most := coalesce((select coalesce(c.max_attempts, 10) from mbus4.consumer c where c.id = mbus4_row.consumer_id), 1); end if; return case when (case when (case when mbus4_row.expires <= $3 and mbus4_row.consumer_id <> 1 then null when mbus4_row.after is not null and mbus4.awaits_delivery(mbus4_row.after) then null else 0 end) is not null then case when mbus4_row.headers is null or mbus4_row.consumer_id = 1 then 0 when case when mbus4_row.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_row.headers operator(public.->) 'retry.attempt'::text)::int else 0 end < mbus4_most then 0 when mbus4.at_spent_8eded4be(''||$1||'', mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, null) then null end end) is not null then 0 end; end $mbus4$
+
+select * from mbus4.lease('orders', amt => 10, lease => '5 min')
+----
+with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (
+    select 1::bigint, ('orders')::pg_catalog.text, 'default'::pg_catalog.text, (10)::integer, ('5 min')::pg_catalog.interval
+),
+mbus4_call1_consumer as materialized (
+    select coalesce(
+        (case when c.paused is null then c.id else -c.id end),
+        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+    ) as id,
+        c.qname as queue, coalesce(c.hint, c.id % 128) as hint,
+        case
+            when a.amt < 0
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s', a.amt
+                )::int
+            else a.amt
+        end as amt,
+        case
+            when a.lease < interval '1 millisecond'
+                or a.lease > interval '365 days'
+                then pg_catalog.make_interval(
+                    secs => pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22023 a lease lasts between a millisecond and 365 days, and not %s',
+                        a.lease
+                    )::int
+                )
+            else coalesce(a.lease, coalesce(c.lease, interval '30 seconds'))
+        end as lease,
+        coalesce(c.max_attempts, 10) as most, pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
+    offset 0
+),
+mbus4_call1_leased as (
+    update mbus4.message m
+    set available_at = (select k.now + k.lease from mbus4_call1_consumer k),
+        iid = coalesce(
+            m.iid,
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || case
+                when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                else ''
+            end || m.id
+        ),
+        headers = public.hstore('retry.first'::text, (select k.told from mbus4_call1_consumer k))
+            operator(public.||) coalesce(m.headers, '')
+            operator(public.||) public.hstore(
+                array[
+                    'retry.attempt',
+                    (
+                        1 + case
+                            when m.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                then (m.headers operator(public.->) 'retry.attempt'::text)::int
+                            else 0
+                        end
+                    )::text,
+                    'retry.last',
+                    (select k.told from mbus4_call1_consumer k)
+                ]
+            )
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from (
+                select k.*,
+                    pg_catalog.to_timestamp(
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
+                    ) as low
+                from mbus4_call1_consumer k
+                offset 0
+            ) k
+            cross join lateral (
+                select x.ctid
+                from mbus4.message x
+                where x.consumer_id = k.id
+                    and (x.available_at, x.id) >= (k.low, 0)
+                    and x.available_at <= k.now
+                    and (
+                        case
+                            when (
+                                case
+                                    when x.expires <= k.now and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                                then case
+                                    when x.headers is null or x.consumer_id = 1 then 0
+                                    when case
+                                        when x.headers
+                                            operator(public.->) 'retry.attempt'::text
+                                            operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                            then (x.headers operator(public.->) 'retry.attempt'::text)::int
+                                        else 0
+                                    end < k.most
+                                        then 0
+                                    when mbus4.at_spent_8eded4be('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                        then null
+                                end
+                        end
+                    ) is not null
+                order by x.available_at, x.id
+                limit k.amt
+                for update skip locked
+            ) x
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data, m.iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added::timestamp, d.iid collate pg_catalog."default",
+            coalesce(d.delayed_until, d.added)::timestamp,
+            d.expires::timestamp, coalesce(d.received, '{}'),
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                    (select k.queue from mbus4_call1_consumer k),
+                    'seenby',
+                    array[pg_catalog.current_database()::text]::text,
+                    'enqueue_time',
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else mbus4.time_text(d.added::timestamp)
+                    end,
+                    'destination',
+                    (select k.queue from mbus4_call1_consumer k)
+                ] || case
+                    when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
+                        then array['tempq', (select k.queue from mbus4_call1_consumer k)]
+                end
+            )
+                operator(public.||) coalesce(
+                    d.headers
+                        operator(public.||) case
+                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                            else public.hstore(
+                                array['destination', (select k.queue from mbus4_call1_consumer k)] || case
+                                    when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
+                                        then array['tempq', (select k.queue from mbus4_call1_consumer k)]
+                                end
+                            )
+                        end,
+                    ''
+                ),
+            d.properties, d.data,
+            case
+                when public.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
+                else public.hstore_to_jsonb(d.data)
+            end,
+            (d.headers operator(public.->) 'retry.attempt'::text)::int,
+            pg_catalog.concat_ws(
+                '.', d.consumer_id, d.id,
+                d.headers operator(public.->) 'retry.attempt'::text,
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
+            ),
+            d.available_at
+        )::mbus4.leased as lease
+    from (select * from mbus4_call1_leased d order by greatest(d.delayed_until, d.added), d.id offset 0) d
+)
+select *
+from (select (m.r).* from (select "lease" as r from mbus4_call1) m) as "lease";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_spent_8eded4be(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_queue text; mbus4_consumer text; mbus4_message mbus4.qt_model; begin select c.qname, c.name into mbus4_queue, mbus4_consumer from mbus4.consumer c where c.id = $2; if mbus4_queue is null then return false; end if; delete from mbus4.message m where m.ctid = (select x.ctid from mbus4.message x where x.consumer_id = $2 and x.available_at = $3 and x.id = $4 for update skip locked) returning m.id, m.added::timestamp, coalesce(m.iid, mbus4_queue || '.' || pg_catalog.current_database() || '.' || case when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text else '' end || m.id) collate pg_catalog."default", coalesce(m.delayed_until, m.added)::timestamp, m.expires::timestamp, coalesce(m.received, '{}'), public.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', mbus4_queue, 'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text else mbus4.time_text(m.added::timestamp) end, 'destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) operator(public.||) coalesce(m.headers operator(public.||) case when m.consumer_id = 1 and public.exist(m.headers, 'destination') then '' else public.hstore(array['destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) end, ''), m.properties, m.data into mbus4_message; if not found then return false; end if; perform mbus4.at_bury_dad05574($1, mbus4_message, mbus4_consumer, coalesce($5, mbus4_message.headers operator(public.->) 'retry.error'::text, 'lease ended')); return true; end $mbus4$
+
+# For each row of a set.
+select q, mbus4.lease(q) from (values ('orders'), ('copies')) v (q)
+----
+with mbus4_rows1 as materialized (
+    select pg_catalog.row_number() over () as n, s.*
+    from (select q, null, (q)::pg_catalog.text from (values ('orders'), ('copies')) v (q)) as s(h1, h2, h3)
+),
+mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (
+    select mbus4_rows1.n, mbus4_rows1.h3, 'default'::pg_catalog.text, '1'::integer, null::pg_catalog.interval from mbus4_rows1
+),
+mbus4_call1_consumer as materialized (
+    select a.n,
+        coalesce(
+            case
+                when a.amt < 0
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s', a.amt
+                    )::int
+                else a.amt
+            end,
+            1000000000000
+        ) as amt,
+        c.qname as queue,
+        coalesce(
+            (case when c.paused is null then c.id else -c.id end),
+            mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+        ) as id,
+        coalesce(c.hint, c.id % 128) as hint,
+        case
+            when a.lease < interval '1 millisecond'
+                or a.lease > interval '365 days'
+                then pg_catalog.make_interval(
+                    secs => pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22023 a lease lasts between a millisecond and 365 days, and not %s',
+                        a.lease
+                    )::int
+                )
+            else coalesce(a.lease, coalesce(c.lease, interval '30 seconds'))
+        end as lease,
+        coalesce(c.max_attempts, 10) as most
+    from mbus4_call1_args a
+    left join lateral (
+        select *
+        from mbus4.consumer c
+        where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
+        offset 0
+    ) c on true
+),
+mbus4_call1_wanted as materialized (
+    select k.id, k.queue, k.most, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.max(k.lease) as lease,
+        pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told,
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
+        ) as low
+    from mbus4_call1_consumer k
+    group by k.id, k.queue, k.most, k.hint
+),
+mbus4_call1_chosen as materialized (
+    select x.tid
+    from mbus4_call1_wanted t
+    cross join lateral (
+        select m.ctid as tid
+        from mbus4.message m
+        where m.consumer_id = t.id
+            and (m.available_at, m.id) >= (t.low, 0)
+            and m.available_at <= t.now
+            and (
+                case
+                    when (
+                        case
+                            when m.expires <= t.now and m.consumer_id <> 1 then null
+                            when m.after is not null and mbus4.awaits_delivery(m.after) then null
+                            else 0
+                        end
+                    ) is not null
+                        then case
+                            when m.headers is null or m.consumer_id = 1 then 0
+                            when case
+                                when m.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                    then (m.headers operator(public.->) 'retry.attempt'::text)::int
+                                else 0
+                            end < t.most
+                                then 0
+                            when mbus4.at_spent_8eded4be('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
+                                then null
+                        end
+                end
+            ) is not null
+        order by m.available_at, m.id
+        limit t.amt
+        for update skip locked
+    ) x
+),
+mbus4_call1_leased as (
+    update mbus4.message m
+    set available_at = (select t.now + t.lease from mbus4_call1_wanted t where t.id = m.consumer_id),
+        iid = coalesce(
+            m.iid,
+            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database() || '.' || case
+                when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                else ''
+            end || m.id
+        ),
+        headers = public.hstore('retry.first'::text, (select t.told from mbus4_call1_wanted t where t.id = m.consumer_id))
+            operator(public.||) coalesce(m.headers, '')
+            operator(public.||) public.hstore(
+                array[
+                    'retry.attempt',
+                    (
+                        1 + case
+                            when m.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                then (m.headers operator(public.->) 'retry.attempt'::text)::int
+                            else 0
+                        end
+                    )::text,
+                    'retry.last',
+                    (select t.told from mbus4_call1_wanted t where t.id = m.consumer_id)
+                ]
+            )
+    where m.ctid = any(array(select s.tid from mbus4_call1_chosen s))
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data, m.iid
+),
+mbus4_call1_placed as (
+    select d.*,
+        pg_catalog.row_number() over (partition by d.consumer_id order by greatest(d.delayed_until, d.added), d.id) as place
+    from mbus4_call1_leased d
+),
+mbus4_call1 as (
+    select r.n,
+        row(
+            d.id, d.added::timestamp, d.iid collate pg_catalog."default",
+            coalesce(d.delayed_until, d.added)::timestamp,
+            d.expires::timestamp, coalesce(d.received, '{}'),
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
+                    array[pg_catalog.current_database()::text]::text,
+                    'enqueue_time',
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else mbus4.time_text(d.added::timestamp)
+                    end,
+                    'destination', r.queue
+                ] || case
+                    when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
+                end
+            )
+                operator(public.||) coalesce(
+                    d.headers
+                        operator(public.||) case
+                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                            else public.hstore(
+                                array['destination', r.queue] || case
+                                    when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
+                                end
+                            )
+                        end,
+                    ''
+                ),
+            d.properties, d.data,
+            case
+                when public.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
+                else public.hstore_to_jsonb(d.data)
+            end,
+            (d.headers operator(public.->) 'retry.attempt'::text)::int,
+            pg_catalog.concat_ws(
+                '.', d.consumer_id, d.id,
+                d.headers operator(public.->) 'retry.attempt'::text,
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
+            ),
+            d.available_at
+        )::mbus4.leased as lease,
+        d.place as o
+    from (
+        select k.n, k.id, k.queue, k.amt, pg_catalog.sum(k.amt) over (partition by k.id order by k.n) as upto
+        from mbus4_call1_consumer k
+    ) r
+    join mbus4_call1_placed d on d.consumer_id = r.id and d.place > r.upto - r.amt and d.place <= r.upto
+    order by r.n, d.place
+)
+select mbus4_rows1.h1 as "q", mbus4_call1."lease" as "lease"
+from mbus4_rows1
+join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
+order by mbus4_rows1.n, mbus4_call1.o;
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_spent_8eded4be(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_queue text; mbus4_consumer text; mbus4_message mbus4.qt_model; begin select c.qname, c.name into mbus4_queue, mbus4_consumer from mbus4.consumer c where c.id = $2; if mbus4_queue is null then return false; end if; delete from mbus4.message m where m.ctid = (select x.ctid from mbus4.message x where x.consumer_id = $2 and x.available_at = $3 and x.id = $4 for update skip locked) returning m.id, m.added::timestamp, coalesce(m.iid, mbus4_queue || '.' || pg_catalog.current_database() || '.' || case when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text else '' end || m.id) collate pg_catalog."default", coalesce(m.delayed_until, m.added)::timestamp, m.expires::timestamp, coalesce(m.received, '{}'), public.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', mbus4_queue, 'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text else mbus4.time_text(m.added::timestamp) end, 'destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) operator(public.||) coalesce(m.headers operator(public.||) case when m.consumer_id = 1 and public.exist(m.headers, 'destination') then '' else public.hstore(array['destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) end, ''), m.properties, m.data into mbus4_message; if not found then return false; end if; perform mbus4.at_bury_dad05574($1, mbus4_message, mbus4_consumer, coalesce($5, mbus4_message.headers operator(public.->) 'retry.error'::text, 'lease ended')); return true; end $mbus4$
+
+# The end of the work.
+select mbus4.ack($1)
+----
+with mbus4_call1_args(n, "lease") as (select 1::bigint, ($1)::pg_catalog.text),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where (m.consumer_id, m.available_at, m.id, m.headers operator(public.->) 'retry.attempt'::text) = (
+        select pg_catalog.split_part(p.lease, '.', 1)::bigint,
+            timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint * interval '1 microsecond',
+            pg_catalog.split_part(p.lease, '.', 2)::bigint,
+            pg_catalog.split_part(p.lease, '.', 3)
+        from (
+            select a.lease
+            from mbus4_call1_args a
+            where case
+                when pg_catalog.octet_length(a.lease) <= 39
+                    and a.lease operator(pg_catalog.~~) '_%._%._%.________________'
+                    and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
+                    then true
+                when a.lease is null then false
+                else mbus4.at_parts_of_lease_668d2686('1 _session_secret_', a.lease) is not null
+            end
+            offset 0
+        ) p
+    )
+        and m.delayed_until is distinct from m.available_at
+    returning m.consumer_id
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        (select 1 from mbus4.consumer c where c.id = (select t.consumer_id from mbus4_call1_taken t)) is not null as ack
+)
+select "ack" as "ack"
+from mbus4_call1;
+-- where there is in the database:
+create or replace function mbus4.at_parts_of_lease_668d2686(call text, lease text) returns text[] language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin if $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+     then return pg_catalog.string_to_array($2, '.'); end if; return pg_catalog.format(
+         'mbus4-error '||$1||' 22023 "%s" is not a lease', $2
+     )::int::text::text[]; end
+$mbus4$
+
+# messages wait
+select mbus4.ack($1)
+----
+with mbus4_call1_args(n, "lease") as (select 1::bigint, ($1)::pg_catalog.text),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where (m.consumer_id, m.available_at, m.id, m.headers operator(public.->) 'retry.attempt'::text) = (
+        select pg_catalog.split_part(p.lease, '.', 1)::bigint,
+            timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint * interval '1 microsecond',
+            pg_catalog.split_part(p.lease, '.', 2)::bigint,
+            pg_catalog.split_part(p.lease, '.', 3)
+        from (
+            select a.lease
+            from mbus4_call1_args a
+            where case
+                when pg_catalog.octet_length(a.lease) <= 39
+                    and a.lease operator(pg_catalog.~~) '_%._%._%.________________'
+                    and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
+                    then true
+                when a.lease is null then false
+                else mbus4.at_parts_of_lease_668d2686('1 _session_secret_', a.lease) is not null
+            end
+            offset 0
+        ) p
+    )
+        and m.delayed_until is distinct from m.available_at
+    returning m.consumer_id,
+        case
+            when (select 1 from mbus4.waiting g where g.dep = m.iid order by g.dep, g.consumer_id, g.id limit 1) is not null
+                then mbus4.wake(m.iid)
+        end as woken
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        (select 1 from mbus4.consumer c where c.id = (select t.consumer_id from mbus4_call1_taken t)) is not null as ack
+)
+select "ack" as "ack"
+from mbus4_call1;
+-- where there is in the database:
+create or replace function mbus4.at_parts_of_lease_668d2686(call text, lease text) returns text[] language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin if $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+     then return pg_catalog.string_to_array($2, '.'); end if; return pg_catalog.format(
+         'mbus4-error '||$1||' 22023 "%s" is not a lease', $2
+     )::int::text::text[]; end
+$mbus4$
+
+select mbus4.ack(l) from unnest($1::text[]) l
+----
+with mbus4_rows1 as (
+    select pg_catalog.row_number() over () as n, s.*
+    from (select null, (l)::pg_catalog.text from unnest($1::text[]) l) as s(h1, h2)
+),
+mbus4_call1_args(n, "lease") as (select mbus4_rows1.n, mbus4_rows1.h2 from mbus4_rows1),
+mbus4_call1_key as materialized (
+    select p.n, p.part[1]::bigint as consumer_id, p.part[2]::bigint as id, p.part[3] as attempt,
+        timestamptz 'epoch' + (p.part[4])::bigint * interval '1 microsecond' as available_at
+    from (
+        select a.n,
+            case
+                when a.lease is null then null
+                when pg_catalog.octet_length(a.lease) <= 39
+                    and a.lease operator(pg_catalog.~~) '_%._%._%.________________'
+                    and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
+                    then pg_catalog.string_to_array(a.lease, '.')
+                else mbus4.at_parts_of_lease_668d2686('1 _session_secret_', a.lease)
+            end as part
+        from mbus4_call1_args a
+        offset 0
+    ) p
+),
+mbus4_call1_chosen as materialized (
+    select k.n, x.tid
+    from mbus4_call1_key k
+    cross join lateral (
+        select m.ctid as tid
+        from mbus4.message m
+        where m.consumer_id = k.consumer_id
+            and m.available_at = k.available_at
+            and m.id = k.id
+            and (
+                m.delayed_until is distinct from m.available_at
+                    and m.headers operator(public.->) 'retry.attempt'::text = k.attempt
+            )
+        order by m.consumer_id, m.available_at, m.id
+        limit 1
+        for update
+    ) x
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m where m.ctid = any(array(select s.tid from mbus4_call1_chosen s)) returning m.ctid as tid, m.iid
+),
+mbus4_call1 as (
+    select k.n,
+        (
+            select pg_catalog.min(s.n)
+            from mbus4_call1_chosen s
+            where s.tid = (select o.tid from mbus4_call1_chosen o where o.n = k.n)
+        ) is not distinct from k.n
+            and (select 1 from mbus4.consumer c where c.id = k.consumer_id) is not null as ack
+    from mbus4_call1_key k
+)
+select mbus4_call1."ack" as "ack"
+from mbus4_call1
+order by mbus4_call1.n;
+-- where there is in the database:
+create or replace function mbus4.at_parts_of_lease_668d2686(call text, lease text) returns text[] language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin if $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+     then return pg_catalog.string_to_array($2, '.'); end if; return pg_catalog.format(
+         'mbus4-error '||$1||' 22023 "%s" is not a lease', $2
+     )::int::text::text[]; end
+$mbus4$
+
+# The rest are functions.
+select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($3, '5 min')
+----
+select mbus4.at_retry_41997664(
+    '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
+) as "retry",
+    mbus4.at_fail_de69d5eb('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_extend_5a30c020('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
+-- where there is in the database:
+create or replace function mbus4.at_retry_41997664(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.format('mbus4-error '||$1||' 22023 a lease says itself for which consumer it is, and not %s', pg_catalog.quote_ident($5))::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.format('mbus4-error '||$1||' 22004 a message to be retried has an id, an iid and the time when it was added, and this one has not')::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(public.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')) else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid)::int; end if; return false; end if; mbus4_message.headers := public.hstore('retry.first'::text, mbus4_now) operator(public.||) coalesce(mbus4_message.headers, '') operator(public.||) public.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a delay is between none and 365 days, and not %s', $4)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_8eded4be($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_dad05574($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_fail_de69d5eb(call text, lease text, error text) returns boolean language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', $2) end; mbus4_row mbus4.message; begin select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; return found and mbus4.at_spent_8eded4be($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')); end $mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_extend_5a30c020(call text, lease text, duration interval) returns text language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', $2) end; mbus4_consumer mbus4.consumer; mbus4_length interval; mbus4_drawn bigint; mbus4_lease text; begin select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_part[1]::bigint; mbus4_length := case when $3 < interval '1 millisecond' or $3 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a lease lasts between a millisecond and 365 days, and not %s', $3)::int) else coalesce($3, coalesce(mbus4_consumer.lease, interval '30 seconds')) end; if mbus4_consumer.id is null then return null; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; update mbus4.message m set available_at = pg_catalog.clock_timestamp() + mbus4_length where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) returning pg_catalog.concat_ws('.', m.consumer_id, m.id, m.headers operator(public.->) 'retry.attempt'::text, (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint) into mbus4_lease; return mbus4_lease; end $mbus4$
+
+select mbus4.retry(m, 'no paper') from mbus4.consume('orders') m
+----
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, 'default'::pg_catalog.text),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from (
+                select c.id >> 12 as id, c.amt, c.now,
+                    pg_catalog.to_timestamp(
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                    ) as low
+                from (
+                    select coalesce(
+                        (
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                                and c.name = pg_catalog.lower(a.cname collate "C")
+                        ),
+                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                    ) as id,
+                        1 as amt, pg_catalog.clock_timestamp() as now
+                    from mbus4_call1_args a
+                    offset 0
+                ) c
+                offset 0
+            ) k
+            cross join lateral (
+                select x.ctid
+                from mbus4.message x
+                where x.consumer_id = k.id
+                    and (x.available_at, x.id) >= (k.low, 0)
+                    and x.available_at <= k.now
+                    and (
+                        case
+                            when x.expires <= k.now and x.consumer_id <> 1 then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                            else 0
+                        end
+                    ) is not null
+                order by x.available_at, x.id
+                limit k.amt
+                for update skip locked
+            ) x
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data, m.iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added::timestamp,
+            coalesce(
+                d.iid,
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                    when d.available_at < '2038-01-01Z'
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                    else ''
+                end || d.id
+            ) collate pg_catalog."default",
+            coalesce(d.delayed_until, d.added)::timestamp,
+            d.expires::timestamp, coalesce(d.received, '{}'),
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
+                    'seenby',
+                    array[pg_catalog.current_database()::text]::text,
+                    'enqueue_time',
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else mbus4.time_text(d.added::timestamp)
+                    end,
+                    'destination',
+                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                ] || case
+                    when pg_catalog.starts_with(pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.')
+                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                end
+            )
+                operator(public.||) coalesce(
+                    d.headers
+                        operator(public.||) case
+                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                            else public.hstore(
+                                array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")] || case
+                                    when pg_catalog.starts_with(
+                                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
+                                    )
+                                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                                end
+                            )
+                        end,
+                    ''
+                ),
+            d.properties, d.data
+        )::mbus4.qt_model as consume
+    from mbus4_call1_taken d
+)
+select mbus4.at_retry_41997664(
+    '2 _session_secret_', mbus4.to_retry((m)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
+) as "retry"
+from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m;
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_retry_41997664(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.format('mbus4-error '||$1||' 22023 a lease says itself for which consumer it is, and not %s', pg_catalog.quote_ident($5))::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.format('mbus4-error '||$1||' 22004 a message to be retried has an id, an iid and the time when it was added, and this one has not')::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(public.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')) else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid)::int; end if; return false; end if; mbus4_message.headers := public.hstore('retry.first'::text, mbus4_now) operator(public.||) coalesce(mbus4_message.headers, '') operator(public.||) public.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a delay is between none and 365 days, and not %s', $4)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_8eded4be($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_dad05574($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+
+select mbus4.alter_consumer('orders', max_attempts => 5), mbus4.redrive('orders')
+----
+select mbus4.at_alter_consumer_faa171a1(
+    '1 _session_secret_', ('orders')::pg_catalog.text, 'default'::pg_catalog.text, (5)::integer, null::pg_catalog.interval,
+    null::pg_catalog.interval, null::double precision, null::pg_catalog.interval
+) as "alter_consumer",
+    mbus4.at_redrive_38dd9798('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
+-- where there is in the database:
+create or replace function mbus4.at_redrive_38dd9798(call text, qname text, selector text, amt int) returns bigint language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_row mbus4.message; mbus4_message mbus4.qt_model; mbus4_selector_id bigint; mbus4_condition text; mbus4_said int; mbus4_at timestamptz := '-infinity'; mbus4_last bigint := 0; mbus4_queue text; mbus4_consumer text; mbus4_ids bigint[]; mbus4_id bigint; mbus4_iid text; mbus4_headers public.hstore; mbus4_now timestamptz; mbus4_done bigint := 0; mbus4_came boolean := false; mbus4_gone bigint := 0; mbus4_expired bigint := 0; mbus4_unwanted bigint := 0; mbus4_taken bigint := 0; begin if $4 < 0 then perform pg_catalog.format('mbus4-error '||$1||' 2201W the number of messages must not be negative, but it is %s', $4)::int; end if; if pg_catalog.btrim($3, E' \t\r\n') <> '' then select s.id, s.condition into mbus4_selector_id, mbus4_condition from (select $3 as text) a left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.text, 'UTF8')), 16))::bit(64)::bigint and s.text = a.text and s.refused is null; if mbus4_selector_id is null then perform mbus4.no_selector($1, $3); end if; end if; while $4 is null or mbus4_done < $4 loop select m.* into mbus4_row from mbus4.message m where m.consumer_id = 1 and (m.available_at, m.id) > (mbus4_at, mbus4_last) and m.available_at <= pg_catalog.clock_timestamp() order by m.available_at, m.id limit 1 for update skip locked; exit when not found; mbus4_at := mbus4_row.available_at; mbus4_last := mbus4_row.id; mbus4_queue := mbus4_row.headers operator(public.->) 'destination'::text; continue when mbus4_queue is null or mbus4_queue <> pg_catalog.lower($2 collate "C"); mbus4_came := true; if mbus4_condition is not null then mbus4_message := row(mbus4_row.id, mbus4_row.added::timestamp, coalesce(mbus4_row.iid, 'dmq' || '.' || pg_catalog.current_database() || '.' || case when mbus4_row.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_row.available_at) * 1000000)::bigint::text when mbus4_row.available_at < '2200-01-01Z' then (extract(epoch from mbus4_row.available_at) * 1000000)::bigint::text else '' end || mbus4_row.id) collate pg_catalog."default", coalesce(mbus4_row.delayed_until, mbus4_row.added)::timestamp, mbus4_row.expires::timestamp, coalesce(mbus4_row.received, '{}'), public.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', 'dmq', 'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then mbus4_row.added::timestamp::text else mbus4.time_text(mbus4_row.added::timestamp) end, 'destination', 'dmq'] || case when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq'] end) operator(public.||) coalesce(mbus4_row.headers operator(public.||) case when mbus4_row.consumer_id = 1 and public.exist(mbus4_row.headers, 'destination') then '' else public.hstore(array['destination', 'dmq'] || case when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq'] end) end, ''), mbus4_row.properties, mbus4_row.data)::mbus4.qt_model; execute 'select (' || mbus4_condition || ') from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; continue when mbus4_said is distinct from 1; end if; mbus4_consumer := mbus4_row.headers operator(public.->) 'dmq.consumer'::text; mbus4_iid := coalesce(mbus4_row.headers operator(public.->) 'dmq.iid'::text, coalesce(mbus4_row.iid, 'dmq' || '.' || pg_catalog.current_database() || '.' || case when mbus4_row.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_row.available_at) * 1000000)::bigint::text when mbus4_row.available_at < '2200-01-01Z' then (extract(epoch from mbus4_row.available_at) * 1000000)::bigint::text else '' end || mbus4_row.id)); mbus4_headers := mbus4_row.headers operator(public.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first', 'retry.last', 'retry.error']; if mbus4_headers operator(public.->) 'seenby'::text = array[pg_catalog.current_database()::text]::text then mbus4_headers := mbus4_headers operator(public.-) 'seenby'::text; end if; mbus4_ids := null; if mbus4_queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = mbus4_queue) then mbus4_gone := mbus4_gone + 1; elsif mbus4_row.expires <= pg_catalog.clock_timestamp() then mbus4_expired := mbus4_expired + 1; else mbus4_id := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_queue) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_now := pg_catalog.clock_timestamp(); if mbus4_consumer is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, null, false); if coalesce(mbus4_ids, '{}') = '{}' then mbus4_unwanted := mbus4_unwanted + 1; end if; else select array[c.id] into mbus4_ids from mbus4.consumer c where c.qname = mbus4_queue and c.name = mbus4_consumer; if mbus4_ids is null then mbus4_gone := mbus4_gone + 1; end if; end if; end if; continue when coalesce(mbus4_ids, '{}') = '{}'; begin delete from mbus4.message m where m.consumer_id = 1 and m.available_at = mbus4_at and m.id = mbus4_last; perform mbus4.at_post_given_5b063942($1, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, mbus4_ids, false); mbus4_done := mbus4_done + 1; exception when unique_violation or invalid_text_representation then mbus4_taken := mbus4_taken + 1; end; end loop; if $2 is not null and not mbus4_came and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C")) then perform pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" does not exist', $2)::int; end if; if mbus4_gone + mbus4_expired + mbus4_unwanted + mbus4_taken > 0 then raise notice 'messages that stay in dmq: %', pg_catalog.concat_ws(', ', nullif(mbus4_gone, 0) || ' whose queue or consumer is gone', nullif(mbus4_expired, 0) || ' that expired', nullif(mbus4_unwanted, 0) || ' that no consumer selects', nullif(mbus4_taken, 0) || ' whose iid the consumer has again or whose headers cannot be read'); end if; return mbus4_done; end $mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_alter_consumer_faa171a1(
+    call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval
+) returns void language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_consumer mbus4.consumer; begin select c.* into mbus4_consumer from mbus4.consumer c where c.qname = pg_catalog.lower($2 collate "C") and c.name = pg_catalog.lower($3 collate "C") for update; if not found then perform case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C")) then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')) else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')) end::int; end if; mbus4_consumer.backoff := coalesce($5, mbus4_consumer.backoff); mbus4_consumer.max_backoff := coalesce($6, mbus4_consumer.max_backoff); perform case when $4 not between 1 and 1000000 then pg_catalog.format('mbus4-error '||$1||' 22023 max_attempts must be between 1 and 1000000, and is %s', $4) when $5 not between interval '0' and interval '365 days' then pg_catalog.format('mbus4-error '||$1||' 22023 backoff must be between none and 365 days, and is %s', $5) when $6 not between interval '0' and interval '365 days' then pg_catalog.format('mbus4-error '||$1||' 22023 max_backoff must be between none and 365 days, and is %s', $6) when coalesce(mbus4_consumer.backoff, interval '1 second') > coalesce(mbus4_consumer.max_backoff, interval '1 hour') then pg_catalog.format('mbus4-error '||$1||' 22023 backoff must not be longer than max_backoff, and is %s to %s', coalesce(mbus4_consumer.backoff, interval '1 second'), coalesce(mbus4_consumer.max_backoff, interval '1 hour')) when not $7 between 0 and 1 then pg_catalog.format('mbus4-error '||$1||' 22023 jitter must be between 0 and 1, and is %s', $7) when $8 not between interval '1 millisecond' and interval '365 days' then pg_catalog.format('mbus4-error '||$1||' 22023 lease must be between a millisecond and 365 days, and is %s', $8) end::int; update mbus4.consumer c set max_attempts = coalesce($4, c.max_attempts), backoff = mbus4_consumer.backoff, max_backoff = mbus4_consumer.max_backoff, jitter = coalesce($7, c.jitter), lease = coalesce($8, c.lease) where c.id = mbus4_consumer.id; end $mbus4$

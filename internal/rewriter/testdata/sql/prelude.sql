@@ -1,0 +1,2611 @@
+# A statement before the client's does the work.
+select mbus4.run_on_orders('insert into done select ($1).iid')
+---- unprepared
+do $mbus4$
+declare
+    mbus4_text text;
+    mbus4_message mbus4.qt_model;
+    mbus4_done int := 0;
+    mbus4_error text;
+    mbus4_stopped boolean := false;
+    mbus4_retries constant boolean := exists (
+        select
+        from mbus4.consumer c
+        where c.qname = pg_catalog.lower('orders' collate "C") and c.name = 'default' and c.max_attempts is not null and c.id <> 1
+    );
+    mbus4_iid text;
+    mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
+    mbus4_sound boolean;
+begin
+    mbus4_text := 'insert into done select ($1).iid';
+    if mbus4_checked then
+        begin
+            mbus4_checked := false;
+            set constraints all immediate;
+            mbus4_checked := true;
+            raise exception 'undone';
+        exception when others or assert_failure then
+            null;
+        end;
+    end if;
+    begin
+        for mbus4_message in
+        with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+        mbus4_call_taken as (
+            delete from mbus4.message m
+            where m.ctid = any(
+                array(
+                    select x.ctid
+                    from (
+                        select c.id >> 12 as id, c.amt, c.now,
+                            pg_catalog.to_timestamp(
+                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                            ) as low
+                        from (
+                            select coalesce(
+                                (
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                        c.hint, c.id % 128
+                                    )
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                        and c.name = pg_catalog.lower(a.cname collate "C")
+                                ),
+                                mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                            ) as id,
+                                case
+                                    when a.amt < 0
+                                        then pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                            a.amt
+                                        )::int
+                                    else a.amt
+                                end as amt,
+                                pg_catalog.clock_timestamp() as now
+                            from mbus4_call_args a
+                            offset 0
+                        ) c
+                        offset 0
+                    ) k
+                    cross join lateral (
+                        select x.ctid
+                        from mbus4.message x
+                        where x.consumer_id = k.id
+                            and (x.available_at, x.id) >= (k.low, 0)
+                            and x.available_at <= k.now
+                            and (
+                                case
+                                    when x.expires <= k.now and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit k.amt
+                        for update skip locked
+                    ) x
+                )
+            )
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers,
+                m.properties, m.data, m.iid
+        ),
+        mbus4_call as (
+            select 1::bigint as n,
+                row(
+                    d.id, d.added::timestamp,
+                    coalesce(
+                        d.iid,
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                            when d.available_at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            else ''
+                        end || d.id
+                    ) collate pg_catalog."default",
+                    coalesce(d.delayed_until, d.added)::timestamp,
+                    d.expires::timestamp, coalesce(d.received, '{}'),
+                    public.hstore(
+                        array[
+                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                            'seenby',
+                            array[pg_catalog.current_database()::text]::text,
+                            'enqueue_time',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                    then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            'destination',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                        ] || case
+                            when pg_catalog.starts_with(
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                            )
+                                then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                        end
+                    )
+                        operator(public.||) coalesce(
+                            d.headers
+                                operator(public.||) case
+                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                    else public.hstore(
+                                        array[
+                                            'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                        ] || case
+                                            when pg_catalog.starts_with(
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                            )
+                                                then array[
+                                                    'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                ]
+                                        end
+                                    )
+                                end,
+                            ''
+                        ),
+                    d.properties, d.data
+                )::mbus4.qt_model as consumen
+            from (select * from mbus4_call_taken d order by d.available_at, d.id offset 0) d
+        )
+        select (mbus4_call.consumen).*
+        from mbus4_call
+        loop
+            begin
+                execute mbus4_text using mbus4_message;
+                if mbus4_checked then
+                    begin
+                        mbus4_sound := false;
+                        set constraints all immediate;
+                        mbus4_sound := true;
+                        raise exception 'undone';
+                    exception when others or assert_failure then
+                        if not mbus4_sound then
+                            raise;
+                        end if;
+                    end;
+                end if;
+                mbus4_done := mbus4_done + 1;
+            exception when others or assert_failure then
+                get stacked diagnostics mbus4_error = message_text;
+                mbus4_error := coalesce(
+                    pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+                );
+            end;
+            if mbus4_error is not null then
+                mbus4_stopped := mbus4_done = 0;
+                if mbus4_stopped then
+                    raise exception 'undone';
+                elsif mbus4_retries then
+                    perform mbus4.at_retry_41997664(
+                        '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
+                    );
+                else
+                    with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                        select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                            (mbus4_message).headers
+                                operator(public.||) public.hstore(
+                                    array[
+                                        'dmq.added',
+                                        mbus4.time_text(pg_catalog.clock_timestamp()::timestamp),
+                                        'dmq.error', mbus4_error
+                                    ]
+                                ),
+                            (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires,
+                            (mbus4_message).iid
+                    ),
+                    mbus4_call_posted as materialized (
+                        select w.*,
+                            case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
+                            case
+                                when w.consumers <> '{}'
+                                    and pg_catalog.array_position(w.consumers, null) is null
+                                    and (
+                                        w.headers is null
+                                            or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                    )
+                                    and (
+                                        w.given is null
+                                            or (
+                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                            )
+                                            and not exists (
+                                                select
+                                                from mbus4.message m
+                                                where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                            )
+                                    )
+                                    then null
+                                else mbus4.at_post_given_5b063942(
+                                    '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                                    w.properties, w.data,
+                                    case
+                                        when w.consumers <> '{}'
+                                            and pg_catalog.array_position(w.consumers, null) is null
+                                            then w.consumers
+                                    end,
+                                    false
+                                )
+                            end as done
+                        from (
+                            select a.n,
+                                case
+                                    when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                        1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                                    )
+                                        then pg_catalog.nextval('mbus4.post_id')
+                                    when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                                end as id,
+                                pg_catalog.clock_timestamp() as added,
+                                array(
+                                    select case when c.target is null and c.selector_id is null then c.id end
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                ) as consumers,
+                                pg_catalog.lower(a.qname collate "C") as queue,
+                                a.iid as given, a.headers as headers,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.properties, a.data as data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
+                        offset 0
+                    ),
+                    mbus4_call_stored as (
+                        insert into mbus4.message (
+                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
+                        )
+                        select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                            coalesce(
+                                p.given,
+                                case
+                                    when case
+                                        when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                        else p.added
+                                    end >= '2200-01-01Z'
+                                        then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                end
+                            ),
+                            p.delayed_until, p.expires, p.headers, p.properties, p.data
+                        from mbus4_call_posted p
+                        where p.done is null
+                    ),
+                    mbus4_call as (
+                        select p.n,
+                            coalesce(
+                                p.done, p.given,
+                                p.queue || '.' || pg_catalog.current_database() || '.' || case
+                                    when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                                    else ''
+                                end || p.id
+                            ) as post
+                        from mbus4_call_posted p
+                    )
+                    select mbus4_call.post into mbus4_iid
+                    from mbus4_call;
+                end if;
+                mbus4_error := null;
+            end if;
+        end loop;
+    exception when others then
+        if not mbus4_stopped then
+            raise;
+        end if;
+    end;
+    if mbus4_stopped then
+        with mbus4_call_args (n, "qname", "cname", "msgid") as (
+            select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
+        ),
+        mbus4_call_consumer as materialized (
+            select a.n, a.msgid as msgid, c.qname as queue,
+                coalesce(c.id, mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)) as id
+            from mbus4_call_args a
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
+        ),
+        mbus4_call_place as materialized (
+            select p.available_at, p.id
+            from mbus4_call_consumer k
+            cross join lateral mbus4.places_of_iid(k.msgid) p
+            where p.queue = k.queue
+        ),
+        mbus4_call_taken_by_iid as (
+            delete from mbus4.message m
+            where m.iid is not null
+                and (m.iid, m.consumer_id) between (
+                    (select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k)
+                ) and ((select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k))
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
+            returning m.*
+        ),
+        mbus4_call_taken_by_place as (
+            delete from mbus4.message m
+            where m.consumer_id = (select k.id from mbus4_call_consumer k)
+                and m.available_at = (select p.available_at from mbus4_call_place p)
+                and m.id = (select p.id from mbus4_call_place p)
+                and m.iid is null
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
+            returning m.id, m.consumer_id, m.available_at, m.added,
+                (select k.msgid from mbus4_call_consumer k) as iid,
+                m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
+        ),
+        mbus4_call_taken as (select * from mbus4_call_taken_by_iid union all select * from mbus4_call_taken_by_place),
+        mbus4_call_enforced as (
+            insert into mbus4.waiting (dep, consumer_id, id)
+            select null, k.id, null
+            from mbus4_call_consumer k
+            where pg_catalog.num_nulls(k.n) > 0
+        ),
+        mbus4_call as (
+            select k.n,
+                case
+                    when d.id is not null
+                        then row(
+                            d.id, d.added::timestamp,
+                            coalesce(
+                                d.iid,
+                                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                                    when d.available_at < '2038-01-01Z'
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                                    when d.available_at < '2200-01-01Z'
+                                        then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                    else ''
+                                end || d.id
+                            ) collate pg_catalog."default",
+                            coalesce(d.delayed_until, d.added)::timestamp,
+                            d.expires::timestamp, coalesce(d.received, '{}'),
+                            public.hstore(
+                                array[
+                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                    array[pg_catalog.current_database()::text]::text,
+                                    'enqueue_time',
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                            then d.added::timestamp::text
+                                        else mbus4.time_text(d.added::timestamp)
+                                    end,
+                                    'destination', k.queue
+                                ] || case
+                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                end
+                            )
+                                operator(public.||) coalesce(
+                                    d.headers
+                                        operator(public.||) case
+                                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                            else public.hstore(
+                                                array['destination', k.queue] || case
+                                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                                end
+                                            )
+                                        end,
+                                    ''
+                                ),
+                            d.properties, d.data
+                        )::mbus4.qt_model
+                end as take_from
+            from mbus4_call_consumer k
+            left join mbus4_call_taken d on true
+        )
+        select (mbus4_call.take_from).* into mbus4_message
+        from mbus4_call;
+        if mbus4_message.iid is null then
+            null;
+        elsif mbus4_retries then
+            perform mbus4.at_retry_41997664(
+                '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
+            );
+        else
+            with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                    (mbus4_message).headers
+                        operator(public.||) public.hstore(
+                            array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
+                        ),
+                    (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
+            ),
+            mbus4_call_posted as materialized (
+                select w.*,
+                    case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
+                    case
+                        when w.consumers <> '{}'
+                            and pg_catalog.array_position(w.consumers, null) is null
+                            and (
+                                w.headers is null
+                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                            )
+                            and (
+                                w.given is null
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
+                                    and not exists (
+                                        select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                    )
+                            )
+                            then null
+                        else mbus4.at_post_given_5b063942(
+                            '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                            w.properties, w.data,
+                            case
+                                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                            end,
+                            false
+                        )
+                    end as done
+                from (
+                    select a.n,
+                        case
+                            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                            )
+                                then pg_catalog.nextval('mbus4.post_id')
+                            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                        end as id,
+                        pg_catalog.clock_timestamp() as added,
+                        array(
+                            select case when c.target is null and c.selector_id is null then c.id end
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                        ) as consumers,
+                        pg_catalog.lower(a.qname collate "C") as queue,
+                        a.iid as given, a.headers as headers,
+                        a.delayed_until::timestamptz as delayed_until,
+                        a.expires::timestamptz as expires, a.properties, a.data as data
+                    from mbus4_call_args a
+                    offset 0
+                ) w
+                offset 0
+            ),
+            mbus4_call_stored as (
+                insert into mbus4.message (
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
+                )
+                select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
+                from mbus4_call_posted p
+                where p.done is null
+            ),
+            mbus4_call as (
+                select p.n,
+                    coalesce(
+                        p.done, p.given,
+                        p.queue || '.' || pg_catalog.current_database() || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                            else ''
+                        end || p.id
+                    ) as post
+                from mbus4_call_posted p
+            )
+            select mbus4_call.post into mbus4_iid
+            from mbus4_call;
+        end if;
+    end if;
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+end
+$mbus4$;
+select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_post_given_5b063942(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_retry_41997664(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.format('mbus4-error '||$1||' 22023 a lease says itself for which consumer it is, and not %s', pg_catalog.quote_ident($5))::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.format('mbus4-error '||$1||' 22004 a message to be retried has an id, an iid and the time when it was added, and this one has not')::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(public.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')) else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid)::int; end if; return false; end if; mbus4_message.headers := public.hstore('retry.first'::text, mbus4_now) operator(public.||) coalesce(mbus4_message.headers, '') operator(public.||) public.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a delay is between none and 365 days, and not %s', $4)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_8eded4be($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_dad05574($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+---- prepared
+-- whenever it is bound:
+do $mbus4$
+declare
+    mbus4_text text;
+    mbus4_message mbus4.qt_model;
+    mbus4_done int := 0;
+    mbus4_error text;
+    mbus4_stopped boolean := false;
+    mbus4_retries constant boolean := exists (
+        select
+        from mbus4.consumer c
+        where c.qname = pg_catalog.lower('orders' collate "C") and c.name = 'default' and c.max_attempts is not null and c.id <> 1
+    );
+    mbus4_iid text;
+    mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
+    mbus4_sound boolean;
+begin
+    mbus4_text := 'insert into done select ($1).iid';
+    if mbus4_checked then
+        begin
+            mbus4_checked := false;
+            set constraints all immediate;
+            mbus4_checked := true;
+            raise exception 'undone';
+        exception when others or assert_failure then
+            null;
+        end;
+    end if;
+    begin
+        for mbus4_message in
+        with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+        mbus4_call_taken as (
+            delete from mbus4.message m
+            where m.ctid = any(
+                array(
+                    select x.ctid
+                    from (
+                        select c.id >> 12 as id, c.amt, c.now,
+                            pg_catalog.to_timestamp(
+                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                            ) as low
+                        from (
+                            select coalesce(
+                                (
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                        c.hint, c.id % 128
+                                    )
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                        and c.name = pg_catalog.lower(a.cname collate "C")
+                                ),
+                                mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                            ) as id,
+                                case
+                                    when a.amt < 0
+                                        then pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                            a.amt
+                                        )::int
+                                    else a.amt
+                                end as amt,
+                                pg_catalog.clock_timestamp() as now
+                            from mbus4_call_args a
+                            offset 0
+                        ) c
+                        offset 0
+                    ) k
+                    cross join lateral (
+                        select x.ctid
+                        from mbus4.message x
+                        where x.consumer_id = k.id
+                            and (x.available_at, x.id) >= (k.low, 0)
+                            and x.available_at <= k.now
+                            and (
+                                case
+                                    when x.expires <= k.now and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit k.amt
+                        for update skip locked
+                    ) x
+                )
+            )
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers,
+                m.properties, m.data, m.iid
+        ),
+        mbus4_call as (
+            select 1::bigint as n,
+                row(
+                    d.id, d.added::timestamp,
+                    coalesce(
+                        d.iid,
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                            when d.available_at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            else ''
+                        end || d.id
+                    ) collate pg_catalog."default",
+                    coalesce(d.delayed_until, d.added)::timestamp,
+                    d.expires::timestamp, coalesce(d.received, '{}'),
+                    public.hstore(
+                        array[
+                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                            'seenby',
+                            array[pg_catalog.current_database()::text]::text,
+                            'enqueue_time',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                    then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            'destination',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                        ] || case
+                            when pg_catalog.starts_with(
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                            )
+                                then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                        end
+                    )
+                        operator(public.||) coalesce(
+                            d.headers
+                                operator(public.||) case
+                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                    else public.hstore(
+                                        array[
+                                            'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                        ] || case
+                                            when pg_catalog.starts_with(
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                            )
+                                                then array[
+                                                    'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                ]
+                                        end
+                                    )
+                                end,
+                            ''
+                        ),
+                    d.properties, d.data
+                )::mbus4.qt_model as consumen
+            from (select * from mbus4_call_taken d order by d.available_at, d.id offset 0) d
+        )
+        select (mbus4_call.consumen).*
+        from mbus4_call
+        loop
+            begin
+                execute mbus4_text using mbus4_message;
+                if mbus4_checked then
+                    begin
+                        mbus4_sound := false;
+                        set constraints all immediate;
+                        mbus4_sound := true;
+                        raise exception 'undone';
+                    exception when others or assert_failure then
+                        if not mbus4_sound then
+                            raise;
+                        end if;
+                    end;
+                end if;
+                mbus4_done := mbus4_done + 1;
+            exception when others or assert_failure then
+                get stacked diagnostics mbus4_error = message_text;
+                mbus4_error := coalesce(
+                    pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+                );
+            end;
+            if mbus4_error is not null then
+                mbus4_stopped := mbus4_done = 0;
+                if mbus4_stopped then
+                    raise exception 'undone';
+                elsif mbus4_retries then
+                    perform mbus4.at_retry_41997664(
+                        '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
+                    );
+                else
+                    with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                        select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                            (mbus4_message).headers
+                                operator(public.||) public.hstore(
+                                    array[
+                                        'dmq.added',
+                                        mbus4.time_text(pg_catalog.clock_timestamp()::timestamp),
+                                        'dmq.error', mbus4_error
+                                    ]
+                                ),
+                            (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires,
+                            (mbus4_message).iid
+                    ),
+                    mbus4_call_posted as materialized (
+                        select w.*,
+                            case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
+                            case
+                                when w.consumers <> '{}'
+                                    and pg_catalog.array_position(w.consumers, null) is null
+                                    and (
+                                        w.headers is null
+                                            or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                    )
+                                    and (
+                                        w.given is null
+                                            or (
+                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                            )
+                                            and not exists (
+                                                select
+                                                from mbus4.message m
+                                                where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                            )
+                                    )
+                                    then null
+                                else mbus4.at_post_given_5b063942(
+                                    '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                                    w.properties, w.data,
+                                    case
+                                        when w.consumers <> '{}'
+                                            and pg_catalog.array_position(w.consumers, null) is null
+                                            then w.consumers
+                                    end,
+                                    false
+                                )
+                            end as done
+                        from (
+                            select a.n,
+                                case
+                                    when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                        1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                                    )
+                                        then pg_catalog.nextval('mbus4.post_id')
+                                    when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                                end as id,
+                                pg_catalog.clock_timestamp() as added,
+                                array(
+                                    select case when c.target is null and c.selector_id is null then c.id end
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                ) as consumers,
+                                pg_catalog.lower(a.qname collate "C") as queue,
+                                a.iid as given, a.headers as headers,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.properties, a.data as data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
+                        offset 0
+                    ),
+                    mbus4_call_stored as (
+                        insert into mbus4.message (
+                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
+                        )
+                        select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                            coalesce(
+                                p.given,
+                                case
+                                    when case
+                                        when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                        else p.added
+                                    end >= '2200-01-01Z'
+                                        then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                end
+                            ),
+                            p.delayed_until, p.expires, p.headers, p.properties, p.data
+                        from mbus4_call_posted p
+                        where p.done is null
+                    ),
+                    mbus4_call as (
+                        select p.n,
+                            coalesce(
+                                p.done, p.given,
+                                p.queue || '.' || pg_catalog.current_database() || '.' || case
+                                    when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                                    else ''
+                                end || p.id
+                            ) as post
+                        from mbus4_call_posted p
+                    )
+                    select mbus4_call.post into mbus4_iid
+                    from mbus4_call;
+                end if;
+                mbus4_error := null;
+            end if;
+        end loop;
+    exception when others then
+        if not mbus4_stopped then
+            raise;
+        end if;
+    end;
+    if mbus4_stopped then
+        with mbus4_call_args (n, "qname", "cname", "msgid") as (
+            select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
+        ),
+        mbus4_call_consumer as materialized (
+            select a.n, a.msgid as msgid, c.qname as queue,
+                coalesce(c.id, mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)) as id
+            from mbus4_call_args a
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
+        ),
+        mbus4_call_place as materialized (
+            select p.available_at, p.id
+            from mbus4_call_consumer k
+            cross join lateral mbus4.places_of_iid(k.msgid) p
+            where p.queue = k.queue
+        ),
+        mbus4_call_taken_by_iid as (
+            delete from mbus4.message m
+            where m.iid is not null
+                and (m.iid, m.consumer_id) between (
+                    (select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k)
+                ) and ((select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k))
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
+            returning m.*
+        ),
+        mbus4_call_taken_by_place as (
+            delete from mbus4.message m
+            where m.consumer_id = (select k.id from mbus4_call_consumer k)
+                and m.available_at = (select p.available_at from mbus4_call_place p)
+                and m.id = (select p.id from mbus4_call_place p)
+                and m.iid is null
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
+            returning m.id, m.consumer_id, m.available_at, m.added,
+                (select k.msgid from mbus4_call_consumer k) as iid,
+                m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
+        ),
+        mbus4_call_taken as (select * from mbus4_call_taken_by_iid union all select * from mbus4_call_taken_by_place),
+        mbus4_call_enforced as (
+            insert into mbus4.waiting (dep, consumer_id, id)
+            select null, k.id, null
+            from mbus4_call_consumer k
+            where pg_catalog.num_nulls(k.n) > 0
+        ),
+        mbus4_call as (
+            select k.n,
+                case
+                    when d.id is not null
+                        then row(
+                            d.id, d.added::timestamp,
+                            coalesce(
+                                d.iid,
+                                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                                    when d.available_at < '2038-01-01Z'
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                                    when d.available_at < '2200-01-01Z'
+                                        then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                    else ''
+                                end || d.id
+                            ) collate pg_catalog."default",
+                            coalesce(d.delayed_until, d.added)::timestamp,
+                            d.expires::timestamp, coalesce(d.received, '{}'),
+                            public.hstore(
+                                array[
+                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                    array[pg_catalog.current_database()::text]::text,
+                                    'enqueue_time',
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                            then d.added::timestamp::text
+                                        else mbus4.time_text(d.added::timestamp)
+                                    end,
+                                    'destination', k.queue
+                                ] || case
+                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                end
+                            )
+                                operator(public.||) coalesce(
+                                    d.headers
+                                        operator(public.||) case
+                                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                            else public.hstore(
+                                                array['destination', k.queue] || case
+                                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                                end
+                                            )
+                                        end,
+                                    ''
+                                ),
+                            d.properties, d.data
+                        )::mbus4.qt_model
+                end as take_from
+            from mbus4_call_consumer k
+            left join mbus4_call_taken d on true
+        )
+        select (mbus4_call.take_from).* into mbus4_message
+        from mbus4_call;
+        if mbus4_message.iid is null then
+            null;
+        elsif mbus4_retries then
+            perform mbus4.at_retry_41997664(
+                '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
+            );
+        else
+            with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                    (mbus4_message).headers
+                        operator(public.||) public.hstore(
+                            array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
+                        ),
+                    (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
+            ),
+            mbus4_call_posted as materialized (
+                select w.*,
+                    case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
+                    case
+                        when w.consumers <> '{}'
+                            and pg_catalog.array_position(w.consumers, null) is null
+                            and (
+                                w.headers is null
+                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                            )
+                            and (
+                                w.given is null
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
+                                    and not exists (
+                                        select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                    )
+                            )
+                            then null
+                        else mbus4.at_post_given_5b063942(
+                            '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                            w.properties, w.data,
+                            case
+                                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                            end,
+                            false
+                        )
+                    end as done
+                from (
+                    select a.n,
+                        case
+                            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                            )
+                                then pg_catalog.nextval('mbus4.post_id')
+                            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                        end as id,
+                        pg_catalog.clock_timestamp() as added,
+                        array(
+                            select case when c.target is null and c.selector_id is null then c.id end
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                        ) as consumers,
+                        pg_catalog.lower(a.qname collate "C") as queue,
+                        a.iid as given, a.headers as headers,
+                        a.delayed_until::timestamptz as delayed_until,
+                        a.expires::timestamptz as expires, a.properties, a.data as data
+                    from mbus4_call_args a
+                    offset 0
+                ) w
+                offset 0
+            ),
+            mbus4_call_stored as (
+                insert into mbus4.message (
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
+                )
+                select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
+                from mbus4_call_posted p
+                where p.done is null
+            ),
+            mbus4_call as (
+                select p.n,
+                    coalesce(
+                        p.done, p.given,
+                        p.queue || '.' || pg_catalog.current_database() || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                            else ''
+                        end || p.id
+                    ) as post
+                from mbus4_call_posted p
+            )
+            select mbus4_call.post into mbus4_iid
+            from mbus4_call;
+        end if;
+    end if;
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+end
+$mbus4$;
+-- when it is parsed:
+select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders"
+
+# A view over a queue, which works without the proxy, too.
+select mbus4.create_view('orders')
+---- unprepared
+do $mbus4$
+begin
+    if not exists (select from mbus4.queue q where q.qname = 'orders') then
+        raise exception using errcode = '42704',
+        message = 'queue "orders" does not exist',
+        hint = 'Create it with mbus4.create_queue(qname, ncons).';
+    elsif not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default') then
+        raise exception using errcode = '42704',
+        message = 'queue "orders" has no consumer "default"',
+        hint = 'Create it with mbus4.create_consumer(qname, cname).';
+    end if;
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data public.hstore)
+    language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
+    as '
+        with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
+        mbus4_call_taken as (
+            delete from mbus4.message m
+            where m.ctid = any(
+                array(
+                    select x.ctid
+                    from (
+                        select c.id >> 12 as id, c.amt, c.now,
+                            pg_catalog.to_timestamp(
+                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                            ) as low
+                        from (
+                            select coalesce(
+                                (
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                        and c.name = pg_catalog.lower(a.cname collate "C")
+                                ),
+                                mbus4.at_no_consumer_fdac8ecc(''0'', a.qname, a.cname)
+                            ) as id,
+                                1 as amt, pg_catalog.clock_timestamp() as now
+                            from mbus4_call_args a
+                            offset 0
+                        ) c
+                        offset 0
+                    ) k
+                    cross join lateral (
+                        select x.ctid
+                        from mbus4.message x
+                        where x.consumer_id = k.id
+                            and (x.available_at, x.id) >= (k.low, 0)
+                            and x.available_at <= k.now
+                            and (
+                                case
+                                    when x.expires <= k.now and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit k.amt
+                        for update skip locked
+                    ) x
+                )
+            )
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+                m.data, m.iid
+        ),
+        mbus4_call as (
+            select 1::bigint as n,
+                row(
+                    d.id, d.added::timestamp,
+                    coalesce(
+                        d.iid,
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database() || ''.'' || case
+                            when d.available_at < ''2038-01-01Z''
+                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000)::bigint::text
+                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            else ''''
+                        end || d.id
+                    ) collate pg_catalog."default",
+                    coalesce(d.delayed_until, d.added)::timestamp,
+                    d.expires::timestamp, coalesce(d.received, ''{}''),
+                    public.hstore(
+                        array[
+                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                            ''seenby'',
+                            array[pg_catalog.current_database()::text]::text,
+                            ''enqueue_time'',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            ''destination'',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                        ] || case
+                            when pg_catalog.starts_with((select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.'')
+                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                        end
+                    )
+                        operator(public.||) coalesce(
+                            d.headers
+                                operator(public.||) case
+                                    when d.consumer_id = 1 and public.exist(d.headers, ''destination'') then ''''
+                                    else public.hstore(
+                                        array[''destination'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
+                                            when pg_catalog.starts_with(
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
+                                            )
+                                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                                        end
+                                    )
+                                end,
+                            ''''
+                        ),
+                    d.properties, d.data
+                )::mbus4.qt_model as consume
+            from mbus4_call_taken d
+        )
+        select (mbus4_call.consume).data
+        from mbus4_call
+    ';
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data public.hstore) returns text
+    language sql volatile security definer set search_path = pg_catalog, pg_temp
+    as '
+        with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+            select 1::bigint, ''orders''::text, $1, null::public.hstore, null::public.hstore, null::timestamp, null::timestamp, null::text
+        ),
+        mbus4_call_posted as materialized (
+            select w.*,
+                case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end as at,
+                case
+                    when w.consumers <> ''{}''
+                        and pg_catalog.array_position(w.consumers, null) is null
+                        and (w.headers is null or not w.headers operator(public.?|) array[''seenby'', ''consume_after'', ''Redeploy''])
+                        and (
+                            w.given is null
+                                or (
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database() || ''.'') = 0
+                                        or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                )
+                                and not exists (
+                                    select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                )
+                        )
+                        then null
+                    else mbus4.at_post_given_5b063942(
+                        ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
+                        case when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end,
+                        false
+                    )
+                end as done
+            from (
+                select a.n,
+                    case
+                        when pg_catalog.pg_try_advisory_xact_lock_shared(
+                            1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                        )
+                            then pg_catalog.nextval(''mbus4.post_id'')
+                        when pg_catalog.nextval(''mbus4.message_id'') > 0 then pg_catalog.nextval(''mbus4.post_id'')
+                    end as id,
+                    pg_catalog.clock_timestamp() as added,
+                    array(
+                        select case when c.target is null and c.selector_id is null then c.id end
+                        from mbus4.consumer c
+                        where c.qname = pg_catalog.lower(a.qname collate "C")
+                    ) as consumers,
+                    pg_catalog.lower(a.qname collate "C") as queue,
+                    a.iid as given, a.headers as headers,
+                    a.delayed_until::timestamptz as delayed_until,
+                    a.expires::timestamptz as expires, a.properties, a.data as data
+                from mbus4_call_args a
+                offset 0
+            ) w
+            offset 0
+        ),
+        mbus4_call_stored as (
+            insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+            select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                coalesce(
+                    p.given,
+                    case
+                        when case
+                            when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
+                            else p.added
+                        end >= ''2200-01-01Z''
+                            then p.queue || ''.'' || pg_catalog.current_database() || ''.'' || p.id
+                    end
+                ),
+                p.delayed_until, p.expires, p.headers, p.properties, p.data
+            from mbus4_call_posted p
+            where p.done is null
+        ),
+        mbus4_call as (
+            select p.n,
+                coalesce(
+                    p.done, p.given,
+                    p.queue || ''.'' || pg_catalog.current_database() || ''.'' || case
+                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000)::bigint::text
+                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000)::bigint::text
+                        else ''''
+                    end || p.id
+                ) as post
+            from mbus4_call_posted p
+        )
+        select mbus4_call.post
+        from mbus4_call
+    ';
+    create view public."orders_q" as select * from mbus4_views.view_83783a8ffd1b0ee6_consume();
+    create rule post as on insert to public."orders_q" do instead
+        insert into mbus4.view_insert (iid) select mbus4_views.view_83783a8ffd1b0ee6_post(new.data);
+end
+$mbus4$;
+select (''::pg_catalog.void) as "create_view";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_post_given_5b063942(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
+---- prepared
+-- whenever it is bound:
+do $mbus4$
+begin
+    if not exists (select from mbus4.queue q where q.qname = 'orders') then
+        raise exception using errcode = '42704',
+        message = 'queue "orders" does not exist',
+        hint = 'Create it with mbus4.create_queue(qname, ncons).';
+    elsif not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default') then
+        raise exception using errcode = '42704',
+        message = 'queue "orders" has no consumer "default"',
+        hint = 'Create it with mbus4.create_consumer(qname, cname).';
+    end if;
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data public.hstore)
+    language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
+    as '
+        with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
+        mbus4_call_taken as (
+            delete from mbus4.message m
+            where m.ctid = any(
+                array(
+                    select x.ctid
+                    from (
+                        select c.id >> 12 as id, c.amt, c.now,
+                            pg_catalog.to_timestamp(
+                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                            ) as low
+                        from (
+                            select coalesce(
+                                (
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                        and c.name = pg_catalog.lower(a.cname collate "C")
+                                ),
+                                mbus4.at_no_consumer_fdac8ecc(''0'', a.qname, a.cname)
+                            ) as id,
+                                1 as amt, pg_catalog.clock_timestamp() as now
+                            from mbus4_call_args a
+                            offset 0
+                        ) c
+                        offset 0
+                    ) k
+                    cross join lateral (
+                        select x.ctid
+                        from mbus4.message x
+                        where x.consumer_id = k.id
+                            and (x.available_at, x.id) >= (k.low, 0)
+                            and x.available_at <= k.now
+                            and (
+                                case
+                                    when x.expires <= k.now and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit k.amt
+                        for update skip locked
+                    ) x
+                )
+            )
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+                m.data, m.iid
+        ),
+        mbus4_call as (
+            select 1::bigint as n,
+                row(
+                    d.id, d.added::timestamp,
+                    coalesce(
+                        d.iid,
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database() || ''.'' || case
+                            when d.available_at < ''2038-01-01Z''
+                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000)::bigint::text
+                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            else ''''
+                        end || d.id
+                    ) collate pg_catalog."default",
+                    coalesce(d.delayed_until, d.added)::timestamp,
+                    d.expires::timestamp, coalesce(d.received, ''{}''),
+                    public.hstore(
+                        array[
+                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                            ''seenby'',
+                            array[pg_catalog.current_database()::text]::text,
+                            ''enqueue_time'',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            ''destination'',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                        ] || case
+                            when pg_catalog.starts_with((select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.'')
+                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                        end
+                    )
+                        operator(public.||) coalesce(
+                            d.headers
+                                operator(public.||) case
+                                    when d.consumer_id = 1 and public.exist(d.headers, ''destination'') then ''''
+                                    else public.hstore(
+                                        array[''destination'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
+                                            when pg_catalog.starts_with(
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
+                                            )
+                                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                                        end
+                                    )
+                                end,
+                            ''''
+                        ),
+                    d.properties, d.data
+                )::mbus4.qt_model as consume
+            from mbus4_call_taken d
+        )
+        select (mbus4_call.consume).data
+        from mbus4_call
+    ';
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data public.hstore) returns text
+    language sql volatile security definer set search_path = pg_catalog, pg_temp
+    as '
+        with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+            select 1::bigint, ''orders''::text, $1, null::public.hstore, null::public.hstore, null::timestamp, null::timestamp, null::text
+        ),
+        mbus4_call_posted as materialized (
+            select w.*,
+                case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end as at,
+                case
+                    when w.consumers <> ''{}''
+                        and pg_catalog.array_position(w.consumers, null) is null
+                        and (w.headers is null or not w.headers operator(public.?|) array[''seenby'', ''consume_after'', ''Redeploy''])
+                        and (
+                            w.given is null
+                                or (
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database() || ''.'') = 0
+                                        or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                )
+                                and not exists (
+                                    select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                )
+                        )
+                        then null
+                    else mbus4.at_post_given_5b063942(
+                        ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
+                        case when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end,
+                        false
+                    )
+                end as done
+            from (
+                select a.n,
+                    case
+                        when pg_catalog.pg_try_advisory_xact_lock_shared(
+                            1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                        )
+                            then pg_catalog.nextval(''mbus4.post_id'')
+                        when pg_catalog.nextval(''mbus4.message_id'') > 0 then pg_catalog.nextval(''mbus4.post_id'')
+                    end as id,
+                    pg_catalog.clock_timestamp() as added,
+                    array(
+                        select case when c.target is null and c.selector_id is null then c.id end
+                        from mbus4.consumer c
+                        where c.qname = pg_catalog.lower(a.qname collate "C")
+                    ) as consumers,
+                    pg_catalog.lower(a.qname collate "C") as queue,
+                    a.iid as given, a.headers as headers,
+                    a.delayed_until::timestamptz as delayed_until,
+                    a.expires::timestamptz as expires, a.properties, a.data as data
+                from mbus4_call_args a
+                offset 0
+            ) w
+            offset 0
+        ),
+        mbus4_call_stored as (
+            insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+            select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                coalesce(
+                    p.given,
+                    case
+                        when case
+                            when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
+                            else p.added
+                        end >= ''2200-01-01Z''
+                            then p.queue || ''.'' || pg_catalog.current_database() || ''.'' || p.id
+                    end
+                ),
+                p.delayed_until, p.expires, p.headers, p.properties, p.data
+            from mbus4_call_posted p
+            where p.done is null
+        ),
+        mbus4_call as (
+            select p.n,
+                coalesce(
+                    p.done, p.given,
+                    p.queue || ''.'' || pg_catalog.current_database() || ''.'' || case
+                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000)::bigint::text
+                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000)::bigint::text
+                        else ''''
+                    end || p.id
+                ) as post
+            from mbus4_call_posted p
+        )
+        select mbus4_call.post
+        from mbus4_call
+    ';
+    create view public."orders_q" as select * from mbus4_views.view_83783a8ffd1b0ee6_consume();
+    create rule post as on insert to public."orders_q" do instead
+        insert into mbus4.view_insert (iid) select mbus4_views.view_83783a8ffd1b0ee6_post(new.data);
+end
+$mbus4$;
+-- when it is parsed:
+select (''::pg_catalog.void) as "create_view"
+
+# an argument that must be evaluated
+select mbus4.run_on_orders(current_setting('app.exec'))
+---- unprepared
+do $mbus4$
+declare
+    mbus4_text text;
+    mbus4_message mbus4.qt_model;
+    mbus4_done int := 0;
+    mbus4_error text;
+    mbus4_stopped boolean := false;
+    mbus4_retries constant boolean := exists (
+        select
+        from mbus4.consumer c
+        where c.qname = pg_catalog.lower('orders' collate "C") and c.name = 'default' and c.max_attempts is not null and c.id <> 1
+    );
+    mbus4_iid text;
+    mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
+    mbus4_sound boolean;
+begin
+    execute 'select (current_setting(''app.exec''))::pg_catalog.text' into strict mbus4_text;
+    if mbus4_text ~* $m$(?<!into\s*)"?mbus4"?\s*\.\s*"?\w+"?\s*\($m$ then
+        raise exception using errcode = '0A000',
+        message = 'argument exec of mbus4.run_on_orders must be known before the statement runs, for it holds calls of mbus4',
+        hint = 'Give exec as a literal or as a bind parameter, perhaps with || between such.';
+    end if;
+    if mbus4_checked then
+        begin
+            mbus4_checked := false;
+            set constraints all immediate;
+            mbus4_checked := true;
+            raise exception 'undone';
+        exception when others or assert_failure then
+            null;
+        end;
+    end if;
+    begin
+        for mbus4_message in
+        with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+        mbus4_call_taken as (
+            delete from mbus4.message m
+            where m.ctid = any(
+                array(
+                    select x.ctid
+                    from (
+                        select c.id >> 12 as id, c.amt, c.now,
+                            pg_catalog.to_timestamp(
+                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                            ) as low
+                        from (
+                            select coalesce(
+                                (
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                        c.hint, c.id % 128
+                                    )
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                        and c.name = pg_catalog.lower(a.cname collate "C")
+                                ),
+                                mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                            ) as id,
+                                case
+                                    when a.amt < 0
+                                        then pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                            a.amt
+                                        )::int
+                                    else a.amt
+                                end as amt,
+                                pg_catalog.clock_timestamp() as now
+                            from mbus4_call_args a
+                            offset 0
+                        ) c
+                        offset 0
+                    ) k
+                    cross join lateral (
+                        select x.ctid
+                        from mbus4.message x
+                        where x.consumer_id = k.id
+                            and (x.available_at, x.id) >= (k.low, 0)
+                            and x.available_at <= k.now
+                            and (
+                                case
+                                    when x.expires <= k.now and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit k.amt
+                        for update skip locked
+                    ) x
+                )
+            )
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers,
+                m.properties, m.data, m.iid
+        ),
+        mbus4_call as (
+            select 1::bigint as n,
+                row(
+                    d.id, d.added::timestamp,
+                    coalesce(
+                        d.iid,
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                            when d.available_at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            else ''
+                        end || d.id
+                    ) collate pg_catalog."default",
+                    coalesce(d.delayed_until, d.added)::timestamp,
+                    d.expires::timestamp, coalesce(d.received, '{}'),
+                    public.hstore(
+                        array[
+                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                            'seenby',
+                            array[pg_catalog.current_database()::text]::text,
+                            'enqueue_time',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                    then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            'destination',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                        ] || case
+                            when pg_catalog.starts_with(
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                            )
+                                then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                        end
+                    )
+                        operator(public.||) coalesce(
+                            d.headers
+                                operator(public.||) case
+                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                    else public.hstore(
+                                        array[
+                                            'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                        ] || case
+                                            when pg_catalog.starts_with(
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                            )
+                                                then array[
+                                                    'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                ]
+                                        end
+                                    )
+                                end,
+                            ''
+                        ),
+                    d.properties, d.data
+                )::mbus4.qt_model as consumen
+            from (select * from mbus4_call_taken d order by d.available_at, d.id offset 0) d
+        )
+        select (mbus4_call.consumen).*
+        from mbus4_call
+        loop
+            begin
+                execute mbus4_text using mbus4_message;
+                if mbus4_checked then
+                    begin
+                        mbus4_sound := false;
+                        set constraints all immediate;
+                        mbus4_sound := true;
+                        raise exception 'undone';
+                    exception when others or assert_failure then
+                        if not mbus4_sound then
+                            raise;
+                        end if;
+                    end;
+                end if;
+                mbus4_done := mbus4_done + 1;
+            exception when others or assert_failure then
+                get stacked diagnostics mbus4_error = message_text;
+                mbus4_error := coalesce(
+                    pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+                );
+            end;
+            if mbus4_error is not null then
+                mbus4_stopped := mbus4_done = 0;
+                if mbus4_stopped then
+                    raise exception 'undone';
+                elsif mbus4_retries then
+                    perform mbus4.at_retry_41997664(
+                        '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
+                    );
+                else
+                    with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                        select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                            (mbus4_message).headers
+                                operator(public.||) public.hstore(
+                                    array[
+                                        'dmq.added',
+                                        mbus4.time_text(pg_catalog.clock_timestamp()::timestamp),
+                                        'dmq.error', mbus4_error
+                                    ]
+                                ),
+                            (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires,
+                            (mbus4_message).iid
+                    ),
+                    mbus4_call_posted as materialized (
+                        select w.*,
+                            case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
+                            case
+                                when w.consumers <> '{}'
+                                    and pg_catalog.array_position(w.consumers, null) is null
+                                    and (
+                                        w.headers is null
+                                            or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                    )
+                                    and (
+                                        w.given is null
+                                            or (
+                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                            )
+                                            and not exists (
+                                                select
+                                                from mbus4.message m
+                                                where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                            )
+                                    )
+                                    then null
+                                else mbus4.at_post_given_5b063942(
+                                    '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                                    w.properties, w.data,
+                                    case
+                                        when w.consumers <> '{}'
+                                            and pg_catalog.array_position(w.consumers, null) is null
+                                            then w.consumers
+                                    end,
+                                    false
+                                )
+                            end as done
+                        from (
+                            select a.n,
+                                case
+                                    when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                        1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                                    )
+                                        then pg_catalog.nextval('mbus4.post_id')
+                                    when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                                end as id,
+                                pg_catalog.clock_timestamp() as added,
+                                array(
+                                    select case when c.target is null and c.selector_id is null then c.id end
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                ) as consumers,
+                                pg_catalog.lower(a.qname collate "C") as queue,
+                                a.iid as given, a.headers as headers,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.properties, a.data as data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
+                        offset 0
+                    ),
+                    mbus4_call_stored as (
+                        insert into mbus4.message (
+                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
+                        )
+                        select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                            coalesce(
+                                p.given,
+                                case
+                                    when case
+                                        when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                        else p.added
+                                    end >= '2200-01-01Z'
+                                        then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                end
+                            ),
+                            p.delayed_until, p.expires, p.headers, p.properties, p.data
+                        from mbus4_call_posted p
+                        where p.done is null
+                    ),
+                    mbus4_call as (
+                        select p.n,
+                            coalesce(
+                                p.done, p.given,
+                                p.queue || '.' || pg_catalog.current_database() || '.' || case
+                                    when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                                    else ''
+                                end || p.id
+                            ) as post
+                        from mbus4_call_posted p
+                    )
+                    select mbus4_call.post into mbus4_iid
+                    from mbus4_call;
+                end if;
+                mbus4_error := null;
+            end if;
+        end loop;
+    exception when others then
+        if not mbus4_stopped then
+            raise;
+        end if;
+    end;
+    if mbus4_stopped then
+        with mbus4_call_args (n, "qname", "cname", "msgid") as (
+            select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
+        ),
+        mbus4_call_consumer as materialized (
+            select a.n, a.msgid as msgid, c.qname as queue,
+                coalesce(c.id, mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)) as id
+            from mbus4_call_args a
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
+        ),
+        mbus4_call_place as materialized (
+            select p.available_at, p.id
+            from mbus4_call_consumer k
+            cross join lateral mbus4.places_of_iid(k.msgid) p
+            where p.queue = k.queue
+        ),
+        mbus4_call_taken_by_iid as (
+            delete from mbus4.message m
+            where m.iid is not null
+                and (m.iid, m.consumer_id) between (
+                    (select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k)
+                ) and ((select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k))
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
+            returning m.*
+        ),
+        mbus4_call_taken_by_place as (
+            delete from mbus4.message m
+            where m.consumer_id = (select k.id from mbus4_call_consumer k)
+                and m.available_at = (select p.available_at from mbus4_call_place p)
+                and m.id = (select p.id from mbus4_call_place p)
+                and m.iid is null
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
+            returning m.id, m.consumer_id, m.available_at, m.added,
+                (select k.msgid from mbus4_call_consumer k) as iid,
+                m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
+        ),
+        mbus4_call_taken as (select * from mbus4_call_taken_by_iid union all select * from mbus4_call_taken_by_place),
+        mbus4_call_enforced as (
+            insert into mbus4.waiting (dep, consumer_id, id)
+            select null, k.id, null
+            from mbus4_call_consumer k
+            where pg_catalog.num_nulls(k.n) > 0
+        ),
+        mbus4_call as (
+            select k.n,
+                case
+                    when d.id is not null
+                        then row(
+                            d.id, d.added::timestamp,
+                            coalesce(
+                                d.iid,
+                                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                                    when d.available_at < '2038-01-01Z'
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                                    when d.available_at < '2200-01-01Z'
+                                        then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                    else ''
+                                end || d.id
+                            ) collate pg_catalog."default",
+                            coalesce(d.delayed_until, d.added)::timestamp,
+                            d.expires::timestamp, coalesce(d.received, '{}'),
+                            public.hstore(
+                                array[
+                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                    array[pg_catalog.current_database()::text]::text,
+                                    'enqueue_time',
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                            then d.added::timestamp::text
+                                        else mbus4.time_text(d.added::timestamp)
+                                    end,
+                                    'destination', k.queue
+                                ] || case
+                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                end
+                            )
+                                operator(public.||) coalesce(
+                                    d.headers
+                                        operator(public.||) case
+                                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                            else public.hstore(
+                                                array['destination', k.queue] || case
+                                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                                end
+                                            )
+                                        end,
+                                    ''
+                                ),
+                            d.properties, d.data
+                        )::mbus4.qt_model
+                end as take_from
+            from mbus4_call_consumer k
+            left join mbus4_call_taken d on true
+        )
+        select (mbus4_call.take_from).* into mbus4_message
+        from mbus4_call;
+        if mbus4_message.iid is null then
+            null;
+        elsif mbus4_retries then
+            perform mbus4.at_retry_41997664(
+                '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
+            );
+        else
+            with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                    (mbus4_message).headers
+                        operator(public.||) public.hstore(
+                            array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
+                        ),
+                    (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
+            ),
+            mbus4_call_posted as materialized (
+                select w.*,
+                    case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
+                    case
+                        when w.consumers <> '{}'
+                            and pg_catalog.array_position(w.consumers, null) is null
+                            and (
+                                w.headers is null
+                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                            )
+                            and (
+                                w.given is null
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
+                                    and not exists (
+                                        select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                    )
+                            )
+                            then null
+                        else mbus4.at_post_given_5b063942(
+                            '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                            w.properties, w.data,
+                            case
+                                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                            end,
+                            false
+                        )
+                    end as done
+                from (
+                    select a.n,
+                        case
+                            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                            )
+                                then pg_catalog.nextval('mbus4.post_id')
+                            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                        end as id,
+                        pg_catalog.clock_timestamp() as added,
+                        array(
+                            select case when c.target is null and c.selector_id is null then c.id end
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                        ) as consumers,
+                        pg_catalog.lower(a.qname collate "C") as queue,
+                        a.iid as given, a.headers as headers,
+                        a.delayed_until::timestamptz as delayed_until,
+                        a.expires::timestamptz as expires, a.properties, a.data as data
+                    from mbus4_call_args a
+                    offset 0
+                ) w
+                offset 0
+            ),
+            mbus4_call_stored as (
+                insert into mbus4.message (
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
+                )
+                select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
+                from mbus4_call_posted p
+                where p.done is null
+            ),
+            mbus4_call as (
+                select p.n,
+                    coalesce(
+                        p.done, p.given,
+                        p.queue || '.' || pg_catalog.current_database() || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                            else ''
+                        end || p.id
+                    ) as post
+                from mbus4_call_posted p
+            )
+            select mbus4_call.post into mbus4_iid
+            from mbus4_call;
+        end if;
+    end if;
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+end
+$mbus4$;
+select (
+    case
+        when pg_catalog.num_nonnulls((case when true then null else (current_setting('app.exec')) end)::pg_catalog.text) >= 0
+            then (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4)
+    end
+) as "run_on_orders";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_post_given_5b063942(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_retry_41997664(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.format('mbus4-error '||$1||' 22023 a lease says itself for which consumer it is, and not %s', pg_catalog.quote_ident($5))::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.format('mbus4-error '||$1||' 22004 a message to be retried has an id, an iid and the time when it was added, and this one has not')::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(public.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')) else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid)::int; end if; return false; end if; mbus4_message.headers := public.hstore('retry.first'::text, mbus4_now) operator(public.||) coalesce(mbus4_message.headers, '') operator(public.||) public.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a delay is between none and 365 days, and not %s', $4)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_8eded4be($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_dad05574($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+---- prepared
+-- whenever it is bound:
+do $mbus4$
+declare
+    mbus4_text text;
+    mbus4_message mbus4.qt_model;
+    mbus4_done int := 0;
+    mbus4_error text;
+    mbus4_stopped boolean := false;
+    mbus4_retries constant boolean := exists (
+        select
+        from mbus4.consumer c
+        where c.qname = pg_catalog.lower('orders' collate "C") and c.name = 'default' and c.max_attempts is not null and c.id <> 1
+    );
+    mbus4_iid text;
+    mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
+    mbus4_sound boolean;
+begin
+    execute 'select (current_setting(''app.exec''))::pg_catalog.text' into strict mbus4_text;
+    if mbus4_text ~* $m$(?<!into\s*)"?mbus4"?\s*\.\s*"?\w+"?\s*\($m$ then
+        raise exception using errcode = '0A000',
+        message = 'argument exec of mbus4.run_on_orders must be known before the statement runs, for it holds calls of mbus4',
+        hint = 'Give exec as a literal or as a bind parameter, perhaps with || between such.';
+    end if;
+    if mbus4_checked then
+        begin
+            mbus4_checked := false;
+            set constraints all immediate;
+            mbus4_checked := true;
+            raise exception 'undone';
+        exception when others or assert_failure then
+            null;
+        end;
+    end if;
+    begin
+        for mbus4_message in
+        with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+        mbus4_call_taken as (
+            delete from mbus4.message m
+            where m.ctid = any(
+                array(
+                    select x.ctid
+                    from (
+                        select c.id >> 12 as id, c.amt, c.now,
+                            pg_catalog.to_timestamp(
+                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                            ) as low
+                        from (
+                            select coalesce(
+                                (
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                        c.hint, c.id % 128
+                                    )
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                        and c.name = pg_catalog.lower(a.cname collate "C")
+                                ),
+                                mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                            ) as id,
+                                case
+                                    when a.amt < 0
+                                        then pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                            a.amt
+                                        )::int
+                                    else a.amt
+                                end as amt,
+                                pg_catalog.clock_timestamp() as now
+                            from mbus4_call_args a
+                            offset 0
+                        ) c
+                        offset 0
+                    ) k
+                    cross join lateral (
+                        select x.ctid
+                        from mbus4.message x
+                        where x.consumer_id = k.id
+                            and (x.available_at, x.id) >= (k.low, 0)
+                            and x.available_at <= k.now
+                            and (
+                                case
+                                    when x.expires <= k.now and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit k.amt
+                        for update skip locked
+                    ) x
+                )
+            )
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers,
+                m.properties, m.data, m.iid
+        ),
+        mbus4_call as (
+            select 1::bigint as n,
+                row(
+                    d.id, d.added::timestamp,
+                    coalesce(
+                        d.iid,
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                            when d.available_at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            else ''
+                        end || d.id
+                    ) collate pg_catalog."default",
+                    coalesce(d.delayed_until, d.added)::timestamp,
+                    d.expires::timestamp, coalesce(d.received, '{}'),
+                    public.hstore(
+                        array[
+                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                            'seenby',
+                            array[pg_catalog.current_database()::text]::text,
+                            'enqueue_time',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                    then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            'destination',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                        ] || case
+                            when pg_catalog.starts_with(
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                            )
+                                then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                        end
+                    )
+                        operator(public.||) coalesce(
+                            d.headers
+                                operator(public.||) case
+                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                    else public.hstore(
+                                        array[
+                                            'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                        ] || case
+                                            when pg_catalog.starts_with(
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                            )
+                                                then array[
+                                                    'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                ]
+                                        end
+                                    )
+                                end,
+                            ''
+                        ),
+                    d.properties, d.data
+                )::mbus4.qt_model as consumen
+            from (select * from mbus4_call_taken d order by d.available_at, d.id offset 0) d
+        )
+        select (mbus4_call.consumen).*
+        from mbus4_call
+        loop
+            begin
+                execute mbus4_text using mbus4_message;
+                if mbus4_checked then
+                    begin
+                        mbus4_sound := false;
+                        set constraints all immediate;
+                        mbus4_sound := true;
+                        raise exception 'undone';
+                    exception when others or assert_failure then
+                        if not mbus4_sound then
+                            raise;
+                        end if;
+                    end;
+                end if;
+                mbus4_done := mbus4_done + 1;
+            exception when others or assert_failure then
+                get stacked diagnostics mbus4_error = message_text;
+                mbus4_error := coalesce(
+                    pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+                );
+            end;
+            if mbus4_error is not null then
+                mbus4_stopped := mbus4_done = 0;
+                if mbus4_stopped then
+                    raise exception 'undone';
+                elsif mbus4_retries then
+                    perform mbus4.at_retry_41997664(
+                        '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
+                    );
+                else
+                    with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                        select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                            (mbus4_message).headers
+                                operator(public.||) public.hstore(
+                                    array[
+                                        'dmq.added',
+                                        mbus4.time_text(pg_catalog.clock_timestamp()::timestamp),
+                                        'dmq.error', mbus4_error
+                                    ]
+                                ),
+                            (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires,
+                            (mbus4_message).iid
+                    ),
+                    mbus4_call_posted as materialized (
+                        select w.*,
+                            case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
+                            case
+                                when w.consumers <> '{}'
+                                    and pg_catalog.array_position(w.consumers, null) is null
+                                    and (
+                                        w.headers is null
+                                            or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                    )
+                                    and (
+                                        w.given is null
+                                            or (
+                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                            )
+                                            and not exists (
+                                                select
+                                                from mbus4.message m
+                                                where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                            )
+                                    )
+                                    then null
+                                else mbus4.at_post_given_5b063942(
+                                    '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                                    w.properties, w.data,
+                                    case
+                                        when w.consumers <> '{}'
+                                            and pg_catalog.array_position(w.consumers, null) is null
+                                            then w.consumers
+                                    end,
+                                    false
+                                )
+                            end as done
+                        from (
+                            select a.n,
+                                case
+                                    when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                        1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                                    )
+                                        then pg_catalog.nextval('mbus4.post_id')
+                                    when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                                end as id,
+                                pg_catalog.clock_timestamp() as added,
+                                array(
+                                    select case when c.target is null and c.selector_id is null then c.id end
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                ) as consumers,
+                                pg_catalog.lower(a.qname collate "C") as queue,
+                                a.iid as given, a.headers as headers,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.properties, a.data as data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
+                        offset 0
+                    ),
+                    mbus4_call_stored as (
+                        insert into mbus4.message (
+                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
+                        )
+                        select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                            coalesce(
+                                p.given,
+                                case
+                                    when case
+                                        when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                        else p.added
+                                    end >= '2200-01-01Z'
+                                        then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                end
+                            ),
+                            p.delayed_until, p.expires, p.headers, p.properties, p.data
+                        from mbus4_call_posted p
+                        where p.done is null
+                    ),
+                    mbus4_call as (
+                        select p.n,
+                            coalesce(
+                                p.done, p.given,
+                                p.queue || '.' || pg_catalog.current_database() || '.' || case
+                                    when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                                    else ''
+                                end || p.id
+                            ) as post
+                        from mbus4_call_posted p
+                    )
+                    select mbus4_call.post into mbus4_iid
+                    from mbus4_call;
+                end if;
+                mbus4_error := null;
+            end if;
+        end loop;
+    exception when others then
+        if not mbus4_stopped then
+            raise;
+        end if;
+    end;
+    if mbus4_stopped then
+        with mbus4_call_args (n, "qname", "cname", "msgid") as (
+            select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
+        ),
+        mbus4_call_consumer as materialized (
+            select a.n, a.msgid as msgid, c.qname as queue,
+                coalesce(c.id, mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)) as id
+            from mbus4_call_args a
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
+        ),
+        mbus4_call_place as materialized (
+            select p.available_at, p.id
+            from mbus4_call_consumer k
+            cross join lateral mbus4.places_of_iid(k.msgid) p
+            where p.queue = k.queue
+        ),
+        mbus4_call_taken_by_iid as (
+            delete from mbus4.message m
+            where m.iid is not null
+                and (m.iid, m.consumer_id) between (
+                    (select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k)
+                ) and ((select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k))
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
+            returning m.*
+        ),
+        mbus4_call_taken_by_place as (
+            delete from mbus4.message m
+            where m.consumer_id = (select k.id from mbus4_call_consumer k)
+                and m.available_at = (select p.available_at from mbus4_call_place p)
+                and m.id = (select p.id from mbus4_call_place p)
+                and m.iid is null
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
+            returning m.id, m.consumer_id, m.available_at, m.added,
+                (select k.msgid from mbus4_call_consumer k) as iid,
+                m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
+        ),
+        mbus4_call_taken as (select * from mbus4_call_taken_by_iid union all select * from mbus4_call_taken_by_place),
+        mbus4_call_enforced as (
+            insert into mbus4.waiting (dep, consumer_id, id)
+            select null, k.id, null
+            from mbus4_call_consumer k
+            where pg_catalog.num_nulls(k.n) > 0
+        ),
+        mbus4_call as (
+            select k.n,
+                case
+                    when d.id is not null
+                        then row(
+                            d.id, d.added::timestamp,
+                            coalesce(
+                                d.iid,
+                                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                                    when d.available_at < '2038-01-01Z'
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                                    when d.available_at < '2200-01-01Z'
+                                        then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                    else ''
+                                end || d.id
+                            ) collate pg_catalog."default",
+                            coalesce(d.delayed_until, d.added)::timestamp,
+                            d.expires::timestamp, coalesce(d.received, '{}'),
+                            public.hstore(
+                                array[
+                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                    array[pg_catalog.current_database()::text]::text,
+                                    'enqueue_time',
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                            then d.added::timestamp::text
+                                        else mbus4.time_text(d.added::timestamp)
+                                    end,
+                                    'destination', k.queue
+                                ] || case
+                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                end
+                            )
+                                operator(public.||) coalesce(
+                                    d.headers
+                                        operator(public.||) case
+                                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                            else public.hstore(
+                                                array['destination', k.queue] || case
+                                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                                end
+                                            )
+                                        end,
+                                    ''
+                                ),
+                            d.properties, d.data
+                        )::mbus4.qt_model
+                end as take_from
+            from mbus4_call_consumer k
+            left join mbus4_call_taken d on true
+        )
+        select (mbus4_call.take_from).* into mbus4_message
+        from mbus4_call;
+        if mbus4_message.iid is null then
+            null;
+        elsif mbus4_retries then
+            perform mbus4.at_retry_41997664(
+                '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
+            );
+        else
+            with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                    (mbus4_message).headers
+                        operator(public.||) public.hstore(
+                            array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
+                        ),
+                    (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
+            ),
+            mbus4_call_posted as materialized (
+                select w.*,
+                    case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
+                    case
+                        when w.consumers <> '{}'
+                            and pg_catalog.array_position(w.consumers, null) is null
+                            and (
+                                w.headers is null
+                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                            )
+                            and (
+                                w.given is null
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
+                                    and not exists (
+                                        select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
+                                    )
+                            )
+                            then null
+                        else mbus4.at_post_given_5b063942(
+                            '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                            w.properties, w.data,
+                            case
+                                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                            end,
+                            false
+                        )
+                    end as done
+                from (
+                    select a.n,
+                        case
+                            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                            )
+                                then pg_catalog.nextval('mbus4.post_id')
+                            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                        end as id,
+                        pg_catalog.clock_timestamp() as added,
+                        array(
+                            select case when c.target is null and c.selector_id is null then c.id end
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                        ) as consumers,
+                        pg_catalog.lower(a.qname collate "C") as queue,
+                        a.iid as given, a.headers as headers,
+                        a.delayed_until::timestamptz as delayed_until,
+                        a.expires::timestamptz as expires, a.properties, a.data as data
+                    from mbus4_call_args a
+                    offset 0
+                ) w
+                offset 0
+            ),
+            mbus4_call_stored as (
+                insert into mbus4.message (
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
+                )
+                select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
+                from mbus4_call_posted p
+                where p.done is null
+            ),
+            mbus4_call as (
+                select p.n,
+                    coalesce(
+                        p.done, p.given,
+                        p.queue || '.' || pg_catalog.current_database() || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                            else ''
+                        end || p.id
+                    ) as post
+                from mbus4_call_posted p
+            )
+            select mbus4_call.post into mbus4_iid
+            from mbus4_call;
+        end if;
+    end if;
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+end
+$mbus4$;
+-- when it is parsed:
+select (
+    case
+        when pg_catalog.num_nonnulls((case when true then null else (current_setting('app.exec')) end)::pg_catalog.text) >= 0
+            then (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4)
+    end
+) as "run_on_orders"

@@ -1,0 +1,51 @@
+package statements
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/wire"
+)
+
+// Plan is a rewritten text. It is immutable and may be shared between sessions.
+type Plan interface {
+	// SQL is what the server gets instead of the client's text.
+	SQL() string
+	// Size is about how many bytes the plan takes. Unlike SQL it makes no text.
+	Size() int
+	// EditReport maps the position back to the client's text and turns the engine's markers into
+	// the proper SQLSTATE, message and hint; it reports whether it changed anything. It is called
+	// for NoticeResponse too, which has the same fields.
+	EditReport(r *pgproto3.ErrorResponse) bool
+	// HiddenTags are the ordinals, ascending from 0, of the statements in the reply to a Query whose
+	// CommandComplete the client must not see, because they are ours. They return no rows. Only
+	// for plans of Query texts; nil nearly always.
+	HiddenTags() []int
+	// Tag is the command tag that the client gets for the one statement of a Query, where the
+	// server would give that of another; "" nearly always.
+	Tag() string
+	// BindTime reports whether the plan is a bind-time plan: Prelude is to be called for each Bind of a statement made from it.
+	BindTime() bool
+	// Prelude gets the values of a Bind and returns the prelude statement, which must run in the session before
+	// the portal is executed for the first time; nil for none. Of its Plan only SQL and EditReport
+	// are used. It is one statement without parameters that does not copy, and ends
+	// the transaction only where EndsTransaction says so; its rows are thrown away. One that is refused is a Plan whose SQL the
+	// server fails to parse, as with Rewrite. Prelude may take its time, like Rewrite; ctx ends
+	// with the session. It may be called for a Bind that the server then refuses or skips.
+	Prelude(ctx context.Context, sc Context, values wire.Values) Plan
+	// EndsTransaction reports whether the prelude statement may end the transaction, and with it the portal it
+	// belongs to, whose Bind is then sent again after it. It is only asked of bind-time plans.
+	EndsTransaction() bool
+	// AfterTransaction is called when a transaction ends, committed or not, or with its session, on the last plan that was executed
+	// in it and for which Signals is not 0, with what all those say together. It returns at once.
+	AfterTransaction(Signals)
+	// Ran is called when the server has replied to the message that ran the plan, or for which it failed: once for each. It returns at once.
+	Ran(ok bool)
+	// Signals says for whom AfterTransaction is to be called when the plan has been executed or, if ok is false, has failed; 0: for
+	// nobody.
+	Signals(ok bool) Signals
+}
+
+// Signals says what a transaction may have changed, in bits. What they mean is the Rewriter's.
+type Signals uint64
