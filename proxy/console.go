@@ -29,6 +29,12 @@ type consoleLogin struct {
 
 // serveConsole runs in the place of a session, in the goroutine of its startup.
 func (s *Server) serveConsole(l *endpoint.Endpoint, login *consoleLogin) {
+	s.starting.Add(-1) // it has logged in
+	s.consoles.Add(1)
+	defer func() {
+		s.consoles.Add(-1)
+		s.starting.Add(1)
+	}()
 	ctx, cancel := context.WithCancel(s.startupContext()) // which Shutdown ends
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {

@@ -33,6 +33,7 @@ type Server struct {
 	counts    counts
 	arrived   atomic.Int64  // when the last client came, in nanoseconds since 1970
 	starting  atomic.Int64  // startups under way
+	consoles  atomic.Int64  // clients in a Console
 	places    *startup.Gate // of connections in startup
 	logins    *startup.Gate // of those of them that need the server
 

@@ -90,7 +90,7 @@ func (s *Server) refuse(ctx context.Context, l *endpoint.Endpoint, st *startup.C
 		said = fatal.ServerLost()
 	}
 	s.log.Debug("no session", zap.Error(err))
-	s.counts.refused(said, errors.Is(err, auth.ErrRefused))
+	s.counts.refused(said, err)
 	if said == nil {
 		return
 	}

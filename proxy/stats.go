@@ -1,10 +1,12 @@
 package proxy
 
 import (
+	"errors"
 	"maps"
 	"sync"
 	"sync/atomic"
 
+	"mbusproxy/proxy/auth"
 	"mbusproxy/proxy/fatal"
 	"mbusproxy/proxy/memory"
 	"mbusproxy/proxy/relay"
@@ -20,17 +22,20 @@ type counts struct {
 
 // What is counted of startups that fail without a word of the proxy's.
 const (
-	refusedByServer = "server" // the server has said why
+	refusedUnknown  = "authentication" // the server has said that the client is not who it says to be, or may not come in
+	refusedByServer = "server"         // it has said something else
 	refusedSilently = "none"
 )
 
 // refused counts a startup that has failed. There are few different SQLSTATEs, all of them the proxy's own.
-func (c *counts) refused(said *fatal.Error, byServer bool) {
+func (c *counts) refused(said *fatal.Error, err error) {
 	why := refusedSilently
 	switch {
 	case said != nil:
 		why = said.Code
-	case byServer:
+	case errors.Is(err, auth.ErrUnauthenticated):
+		why = refusedUnknown
+	case errors.Is(err, auth.ErrRefused):
 		why = refusedByServer
 	}
 	c.mu.Lock()
@@ -45,7 +50,8 @@ func (c *counts) refused(said *fatal.Error, byServer bool) {
 type Stats struct {
 	Admitted uint64            // sessions that have begun to log in
 	Starting int64             // connections in startup
-	Refused  map[string]uint64 // startups that have failed, by the SQLSTATE that the proxy has given; "server": the server has refused them; "none": nobody has said anything
+	Consoles int64             // clients in a Console
+	Refused  map[string]uint64 // startups that have failed, by the SQLSTATE that the proxy has given; "authentication" and "server": the server has refused them; "none": nobody has said anything
 	// CancelRequests are those that have come, and Canceled those of them that were for a session.
 	CancelRequests, Canceled uint64
 	relay.Traffic
@@ -64,7 +70,7 @@ func (s *Server) Stats() Stats {
 	s.counts.mu.Unlock()
 	used, size := s.sessions.TextsMemory()
 	return Stats{
-		Admitted: s.sessions.Admitted(), Starting: s.starting.Load(), Refused: refused,
+		Admitted: s.sessions.Admitted(), Starting: s.starting.Load(), Consoles: s.consoles.Load(), Refused: refused,
 		CancelRequests: s.counts.cancelRequests.Load(), Canceled: s.counts.cancels.Load(),
 		Traffic: s.sessions.Traffic(),
 		Panics:  s.panics.Load() + s.sessions.Counts.Panics.Load(), LostSync: s.sessions.Counts.LostSync.Load(),

@@ -98,6 +98,14 @@ func rootCommand(std streams) *cobra.Command {
 	root.SetErr(std.err)
 	all := commands(std)
 	root.AddCommand(all...)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" { // cobra's, which takes anything for a call for help
+			c.Args, c.RunE = cobra.ArbitraryArgs, func(*cobra.Command, []string) error {
+				return &usageError{message: "completion needs one of bash, fish, powershell and zsh", hint: "`mbusproxy completion -h` says what they do"}
+			}
+		}
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return misuse(c, wording(err)) })
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if c == root {

@@ -74,6 +74,8 @@ func TestMisuse(t *testing.T) {
 		env            []string
 		sentence, hint string
 	}{
+		{args: []string{"completion", "foosh"}, sentence: "completion needs one of bash, fish, powershell and zsh", hint: "mbusproxy completion -h"},
+		{args: []string{"completion"}, sentence: "completion needs one of", hint: "mbusproxy completion -h"},
 		{args: []string{"sevre"}, sentence: `unknown command "sevre"`, hint: "mbusproxy -h"},
 		{args: []string{"serve", "--lisen", "x"}, sentence: "unknown flag --lisen", hint: "mbusproxy serve -h"},
 		{args: []string{"dev", "--upstream", "x"}, sentence: "unknown flag --upstream", hint: "mbusproxy dev -h"},

@@ -121,7 +121,7 @@ func TestConsole(t *testing.T) {
 	refusedByConsole(t, admin, "pause nowhere", "42704")
 	refusedByConsole(t, admin, "pause x';drop/**/schema/**/mbus4;--", "42704")
 	refusedByConsole(t, admin, `pause x\';drop/**/schema/**/mbus4;--\`, "42704")
-	refusedByConsole(t, admin, "pause", "42601")
+	refusedByConsole(t, admin, "pause q other", "42601")
 	refusedByConsole(t, admin, "show queues please", "42601")
 	refusedByConsole(t, admin, "select 1", "42601")
 	refusedByConsole(t, admin, "kill one", "22023")
@@ -134,6 +134,7 @@ func TestConsole(t *testing.T) {
 	shown(t, member, "show sessions")
 	refusedByConsole(t, member, "show queues", "42501")
 	refusedByConsole(t, member, "pause q", "42501")
+	refusedByConsole(t, member, "pause", "42501")
 
 	// A session that is killed is told so.
 	pid = harness.Ask(t, three, "select pg_backend_pid()")

@@ -80,6 +80,7 @@ func TestMetrics(t *testing.T) {
 	conn := harness.Connect(t, proxy.Endpoint, database)
 	for range 5 {
 		harness.Ask(t, conn, "select mbus4.post('q', 'a=>1'), mbus4.post_q('a=>1')")
+		harness.Ask(t, conn, "select * from mbus4.consume('other')")
 	}
 	harness.Ask(t, conn, "select mbus4.post('other', 'a=>1', delayed_until => '2199-01-01'); select mbus4.create_temporary_queue()")
 	harness.Ask(t, conn, "select lease from mbus4.lease('q', lease => '1 h'); select mbus4.fail(lease, 'x') from mbus4.lease('q', lease => '1 h'); select mbus4.pause_queue('other')")
@@ -103,6 +104,9 @@ func TestMetrics(t *testing.T) {
 	if _, err := pgconn.Connect(harness.Context(t), proxy.Endpoint.DSN("nosuchdatabase")); err == nil {
 		t.Error("there is a database that there is not")
 	}
+	if _, err := pgconn.Connect(harness.Context(t), consoleDSN(proxy.Endpoint, "nobody_at_all", database)); harness.SQLState(err) != "28000" {
+		t.Errorf("a role that there is not: %v", err)
+	}
 	label := func(name string, pairs ...string) string {
 		var b strings.Builder
 		for i := 0; i < len(pairs); i += 2 {
@@ -116,7 +120,9 @@ func TestMetrics(t *testing.T) {
 	want := scraped{
 		label("sessions", "state", "idle"): 1, label("sessions", "state", "active"): 1, label("sessions", "state", "waiting"): 1,
 		label("sessions", "state", "idle in transaction"): 1, label("sessions", "state", "idle in transaction (aborted)"): 1, label("sessions", "state", "starting"): 0,
+		"console_sessions": 0, "startups": 0,
 		"max_sessions": 50, "draining": 0, "panics_total": 0, "lost_synchronization_total": 0,
+		label("startups_failed_total", "sqlstate", "authentication"):                                    1,
 		label("startups_failed_total", "sqlstate", "server"):                                            1,
 		label("calls_total", "function", "post", "outcome", "ok"):                                       6,
 		label("calls_total", "function", "post", "outcome", "error"):                                    1,
@@ -159,6 +165,9 @@ func TestMetrics(t *testing.T) {
 			if got[label("protocol_messages_total", "from", m[0], "message", m[1])] < 1 {
 				wrong = append(wrong, fmt.Sprintf("no message %s from a %s", m[1], m[0]))
 			}
+		}
+		if got["prepared_statements_total"] < 1 {
+			wrong = append(wrong, "nothing was prepared")
 		}
 		if got[label("service_worked_timestamp_seconds", "database", database, "service", "housekeeping")] < float64(time.Now().Add(-time.Hour).Unix()) {
 			wrong = append(wrong, "housekeeping has not worked")

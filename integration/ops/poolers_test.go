@@ -88,6 +88,10 @@ func testPooled(t *testing.T, e harness.Endpoint, database, mode string, before 
 			harness.Want(t, conn, "0", "select count(*) from pg_prepared_statements where name like '\\_mbus4\\_%'")
 		}
 	}
+	// The commands go without a search_path of their own, which pgbouncer refuses.
+	if out, err := exec.CommandContext(ctx, harness.Binary(), "queues", "q", "--dsn", e.DSN(database)).CombinedOutput(); err != nil {
+		t.Errorf("mbusproxy queues: %v\n%s", err, out)
+	}
 	// Errors keep their codes, and the connection goes on.
 	harness.Refused(t, conn, "42704", "select mbus4.post('nowhere', 'a=>1')")
 	// A cancel request finds its way.

@@ -151,6 +151,12 @@ func TestHostNames(t *testing.T) {
 			t.Errorf("%s is %q", name, a.header.Get(name))
 		}
 	}
+	v.base = strings.TrimSuffix(base, "page/")
+	for _, path := range []string{"", "metrics", "healthz", "readyz", "nothing"} {
+		if h := v.get(path).header; h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+			t.Errorf("/%s: %v", path, h)
+		}
+	}
 	if csp := a.header.Get("Content-Security-Policy"); strings.Contains(csp, "unsafe") || strings.Contains(csp, "*") {
 		t.Errorf("the policy is %s", csp)
 	}
@@ -171,6 +177,15 @@ func TestOtherMethods(t *testing.T) {
 			t.Errorf("%s: %d\n%s", role, a.status, a.text)
 		}
 	}
+	for name, who := range map[string]string{"mbusproxy": s.operator, "mbusproxy/" + s.database: s.operator} {
+		a := newVisitor(t, "127.0.0.12").logIn(who, password, name)
+		if a.status != http.StatusForbidden || !strings.Contains(a.text, "console, not a database") {
+			t.Errorf("the console as a database, %s: %d\n%s", name, a.status, a.text)
+		}
+	}
+	if a := newVisitor(t, "127.0.0.12").logIn(s.user, password, "mbusproxy"); a.status != http.StatusForbidden || !strings.Contains(a.text, "for members of the role") {
+		t.Errorf("the console as a database, by who may not use it: %d\n%s", a.status, a.text)
+	}
 	a := newVisitor(t, "127.0.0.11").logIn(s.user, password, "no_such_database")
 	if a.status != http.StatusForbidden || !strings.Contains(a.text, "does not exist") {
 		t.Errorf("a database that there is not: %d\n%s", a.status, a.text)
@@ -189,21 +204,29 @@ func TestRoles(t *testing.T) {
 	stranger.logIn(s.stranger, password, s.database)
 	operator.mustLogIn(s.operator, s.database)
 	var at sync.WaitGroup
+	turns := make(chan bool, 8) // as many as a role may have answered at a time
+	asking := func(f func()) {
+		at.Go(func() {
+			turns <- true
+			defer func() { <-turns }()
+			f()
+		})
+	}
 	for range 5 {
 		for _, path := range []string{"", "queue?name=orders", "messages?queue=orders", "message?iid=m1", "work", "semaphores", "messages?queue=orders&selector=true"} {
-			at.Go(func() {
+			asking(func() {
 				a := stranger.get(path)
 				if a.status == http.StatusOK || strings.Contains(a.text, "secret") || strings.Contains(a.text, "default") || strings.Contains(a.text, "orders</a>") {
 					t.Errorf("the stranger at %q: %d\n%s", path, a.status, a.text)
 				}
 			})
-			at.Go(func() {
+			asking(func() {
 				a := user.get(path)
 				if a.status != http.StatusOK || !strings.Contains(a.text, "<b>"+s.user+"</b>") || strings.Contains(a.text, "queue/pause") {
 					t.Errorf("the user at %q: %d\n%s", path, a.status, a.text)
 				}
 			})
-			at.Go(func() {
+			asking(func() {
 				if a := admin.get(path); a.status != http.StatusOK || !strings.Contains(a.text, "<b>"+s.admin+"</b>") || strings.Contains(path, "queue?") != strings.Contains(a.text, "queue/pause") {
 					t.Errorf("the admin at %q: %d\n%s", path, a.status, a.text)
 				}

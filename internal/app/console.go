@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -61,7 +62,7 @@ func (d *desk) settings() [][2]string {
 	limits := d.server.Limits()
 	return [][2]string{
 		{"listen", strings.Join(d.cfg.Listen, ",")},
-		{"upstream", withoutPassword(d.cfg.Upstream)},
+		{"upstream", hostsOf(d.cfg.Upstream)},
 		{"admin", withoutPassword(d.cfg.Admin)},
 		{"max-connections", strconv.Itoa(limits.MaxConnections)},
 		{"startup-timeout", limits.StartupTimeout.String()},
@@ -73,7 +74,13 @@ func (d *desk) settings() [][2]string {
 		{"semaphore-interval", d.cfg.SemaphoreInterval.String()},
 		{"wait-sweep", d.cfg.WaitSweep.String()},
 		{"unqualified", strings.Join(d.cfg.Unqualified, ",")},
+		{"no-init", strconv.FormatBool(d.cfg.NoInit)},
+		{"no-prepare", strconv.FormatBool(d.cfg.NoPrepare)},
+		{"reuse-port", strconv.FormatBool(d.cfg.ReusePort)},
+		{"log-level", d.cfg.LogLevel},
 		{"http", d.cfg.HTTP},
+		{"http-plain", strconv.FormatBool(d.cfg.HTTPPlain)},
+		{"trace", withoutUser(d.cfg.Trace)},
 		{"console-role", d.cfg.ConsoleRole},
 		{"console-database", d.cfg.ConsoleName},
 	}
@@ -88,8 +95,8 @@ func databaseOf(dsn string) string {
 	return cfg.Database
 }
 
-// withoutPassword says where a DSN leads, and as whom.
-func withoutPassword(dsn string) string {
+// hostsOf says where a DSN leads.
+func hostsOf(dsn string) string {
 	cfg, err := pgconn.ParseConfig(dsn)
 	if err != nil {
 		return ""
@@ -100,5 +107,24 @@ func withoutPassword(dsn string) string {
 			hosts = append(hosts, h)
 		}
 	}
-	return fmt.Sprintf("%s user=%s dbname=%s", strings.Join(hosts, ","), cfg.User, cfg.Database)
+	return strings.Join(hosts, ",")
+}
+
+// withoutPassword says where a DSN leads, and as whom.
+func withoutPassword(dsn string) string {
+	cfg, err := pgconn.ParseConfig(dsn)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s user=%s dbname=%s", hostsOf(dsn), cfg.User, cfg.Database)
+}
+
+// withoutUser is the address of a collector without what lets somebody in there.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }

@@ -88,7 +88,7 @@ func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter.Rewrite
 		_, _ = fmt.Fprint(w, "mbusproxy\n\n/metrics  for Prometheus\n/healthz  whether the proxy lives\n/readyz   whether it can serve\n/page/    for people\n")
 	})
 	s := &http.Server{
-		Handler: httplisten.KeepPlaces(mux), ConnContext: httplisten.WithPlace, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
+		Handler: httplisten.KeepPlaces(plainly(mux)), ConnContext: httplisten.WithPlace, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
 		ErrorLog: zap.NewStdLog(m.log),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -96,6 +96,18 @@ func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter.Rewrite
 	if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		m.log.Error("HTTP is served no more", zap.Error(err))
 	}
+}
+
+// plainly has browsers take what is sent for what it says it is, and for no part of another site: names of databases, which anybody who may create some chooses, are
+// in the metrics.
+func plainly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // ready reports why the proxy cannot serve clients, if so: it is ending, no server answers, or the schema cannot be served in the database of

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -53,16 +55,28 @@ func openAt(ctx context.Context, dsn, database, name string, notice func(string)
 		cfg.RuntimeParams["application_name"] = name
 	}
 	cfg.RuntimeParams["DateStyle"] = "ISO"
+	// The owner of a database chooses the search_path of sessions in it, and with it whose operators a statement means that names no schema.
+	cfg.RuntimeParams["search_path"] = "pg_catalog"
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if notice != nil {
 			notice(n.Message)
 		}
 	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if isPoolers(err) {
+		delete(cfg.RuntimeParams, "search_path")
+		conn, err = pgx.ConnectConfig(ctx, cfg)
+	}
 	if err != nil {
 		return nil, connectError(err)
 	}
 	return conn, nil
+}
+
+// isPoolers reports whether pgbouncer is in the way, which refuses settings that it does not follow.
+func isPoolers(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "08P01" && strings.Contains(refused.Message, "search_path")
 }
 
 // Close ends the session. What its transaction did and did not commit is undone.

@@ -26,8 +26,7 @@ const (
 func (s *Session) selection(ctx context.Context, d Dead) (bulk.Selection, error) {
 	sel := bulk.Selection{Queue: d.Queue, Consumer: d.Consumer, Selector: d.Selector}
 	var since, until *time.Time
-	err := s.conn.QueryRow(ctx, `select nullif($1::pg_catalog.text, '')::pg_catalog.timestamptz,
-coalesce(nullif($2::pg_catalog.text, '')::pg_catalog.timestamptz, pg_catalog.clock_timestamp())`, d.Since, d.Until).Scan(&since, &until)
+	err := s.conn.QueryRow(ctx, `select $1::pg_catalog.text::pg_catalog.timestamptz, coalesce($2::pg_catalog.text::pg_catalog.timestamptz, pg_catalog.clock_timestamp())`, filled(d.Since), filled(d.Until)).Scan(&since, &until)
 	if err != nil {
 		return sel, told(err)
 	}

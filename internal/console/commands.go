@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"mbusproxy/sqlfuncs"
 )
 
@@ -39,11 +41,11 @@ func commands() []command {
 		{"SHOW CONSUMERS", "the view mbus4.consumers", view("select * from mbus4.consumers order by queue, consumer"), noArgument},
 		{"SHOW WAITING CALLS", "calls that wait for messages at this proxy", (*session).waitingCalls, noArgument},
 		{"SHOW WAITING", "messages that wait for one another", view("select * from mbus4.waiting_in_circle"), noArgument},
-		{"SHOW DEAD", "dead messages, a hundred at most, with 1,000 characters of their data", view(deadSQL), noArgument},
+		{"SHOW DEAD", "dead messages, a hundred at most, with 1,000 characters of their data", (*session).dead, noArgument},
 		{"SHOW SEMAPHORES", "semaphores with tasks, a thousand at most", view(semaphoresSQL), noArgument},
 		{"SHOW SCHEDULES", "the view mbus4.schedules", view(schedulesSQL), noArgument},
-		{"PAUSE", "consumers of QUEUE get nothing from now on", onQueue("pause_queue", "PAUSE"), needsArgument},
-		{"RESUME", "until this", onQueue("resume_queue", "RESUME"), needsArgument},
+		{"PAUSE", "consumers of QUEUE, or of all queues, get nothing from now on", onQueue("pause_queue", "PAUSE"), anArgument},
+		{"RESUME", "until this", onQueue("resume_queue", "RESUME"), anArgument},
 		{"KILL", "ends SESSION, a number of SHOW SESSIONS", (*session).kill, needsArgument},
 		{"RELOAD", "reads the configuration again, as SIGHUP does", (*session).reload, noArgument},
 		{"SHUTDOWN", "ends the proxy: with WAIT busy sessions may finish, as with SIGTERM", (*session).shutdown, anArgument},
@@ -52,9 +54,11 @@ func commands() []command {
 
 // What clients make as long as they like is cut: the console has its answers in memory.
 const (
-	deadSQL = `select pg_catalog."left"(iid, 1000) as iid, pg_catalog."left"(headers->'destination', 1000) as queue, pg_catalog."left"(headers->'dmq.consumer', 1000) as consumer,
-	pg_catalog."left"(headers->'dmq.error', 1000) as error, pg_catalog."left"(headers->'dmq.added', 100) as added, pg_catalog."left"(data::pg_catalog.text, 1000) as data
+	deadSQL = `select pg_catalog."left"(iid, 1000) as iid, pg_catalog."left"(headers operator(‹hstore›.->) 'destination'::text, 1000) as queue,
+	pg_catalog."left"(headers operator(‹hstore›.->) 'dmq.consumer'::text, 1000) as consumer, pg_catalog."left"(headers operator(‹hstore›.->) 'dmq.error'::text, 1000) as error,
+	pg_catalog."left"(headers operator(‹hstore›.->) 'dmq.added'::text, 100) as added, pg_catalog."left"(data::text, 1000) as data
 from mbus4.dmq limit 100`
+	hstoreSQL    = `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`
 	schedulesSQL = `select pg_catalog."left"(name, 1000) as name, pg_catalog."left"(cron, 1000) as cron, pg_catalog."left"(timezone, 1000) as timezone, pg_catalog."left"(queue, 1000) as queue, next_at, last_at, missed,
 	pg_catalog."left"(last_error, 1000) as last_error, owner
 from mbus4.schedules`
@@ -111,16 +115,26 @@ func (s *session) run(ctx context.Context, text string) (*table, error) {
 	if c == nil || err != nil {
 		return nil, err
 	}
+	if err := s.admit(); err != nil {
+		s.lost = true
+		return nil, err
+	}
+	if !c.shows() {
+		s.console.cfg.Log.Info("console command", zap.String("user", s.user), zap.String("command", c.words), zap.String("argument", argument))
+	}
 	return c.run(s, ctx, argument)
 }
 
+// shows reports whether the command only shows something.
+func (c *command) shows() bool { return strings.HasPrefix(c.words, "SHOW") }
+
 // describe says which columns a command has. What only shows something is run for that.
 func (s *session) describe(ctx context.Context, text string) ([]string, error) {
-	c, argument, err := find(text)
-	if c == nil || err != nil || !strings.HasPrefix(c.words, "SHOW") {
+	c, _, err := find(text)
+	if c == nil || err != nil || !c.shows() {
 		return nil, err
 	}
-	t, err := c.run(s, ctx, argument)
+	t, err := s.run(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -131,18 +145,53 @@ func view(sql string) func(*session, context.Context, string) (*table, error) {
 	return func(s *session, _ context.Context, _ string) (*table, error) { return s.ask(sql) }
 }
 
+// queuesSQL lists the queues that PAUSE and RESUME without one are about.
+const queuesSQL = `select queue from mbus4.queues where kind = 'plain' order by queue`
+
+// onQueue calls a function for the queue of the argument, or in one transaction for all.
 func onQueue(function, tag string) func(*session, context.Context, string) (*table, error) {
 	return func(s *session, ctx context.Context, queue string) (*table, error) {
 		sql, err := s.console.cfg.CallSQL(ctx, s.database, function)
 		if err != nil {
 			return nil, fail("55000", "Is it one that mbusproxy serves?", "database %q cannot be served: %v", s.database, err)
 		}
-		sql = strings.NewReplacer("$1", sqlfuncs.QuoteLiteral(queue), "$2", "null").Replace(sql)
-		if _, err := s.ask(sql); err != nil {
-			return nil, s.console.ownError(err)
+		call := func(queue string) error {
+			of := strings.NewReplacer("$1", sqlfuncs.QuoteLiteral(queue), "$2", "null").Replace(sql)
+			// Two statements of one Query are one transaction.
+			_, err := s.ask(of + ";" + auditSQL(function, strings.ToLower(queue), ""))
+			return s.console.ownError(err)
 		}
-		return &table{tag: tag}, nil
+		if queue != "" {
+			return &table{tag: tag}, call(queue)
+		}
+		all, err := s.ask(queuesSQL)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := s.ask("begin"); err != nil {
+			return nil, err
+		}
+		for _, row := range all.rows {
+			if err := call(*row[0]); err != nil {
+				_, _ = s.exchange("rollback") // where it fails the session is lost
+				return nil, err
+			}
+		}
+		_, err = s.ask("commit")
+		return &table{tag: tag}, err
 	}
+}
+
+// auditSQL notes a change of a queue, or of a session, as the page does: docs/dead.md.
+func auditSQL(action, queue, session string) string {
+	of, details := "null", "null"
+	if queue != "" {
+		of = sqlfuncs.QuoteLiteral(queue)
+	}
+	if session != "" {
+		details = "pg_catalog.jsonb_build_object('session', " + sqlfuncs.QuoteLiteral(session) + "::pg_catalog.text)"
+	}
+	return "select mbus4.audit_change(" + sqlfuncs.QuoteLiteral(action) + ", " + of + ", null, null, null, " + details + ")"
 }
 
 func (s *session) help(context.Context, string) (*table, error) {
@@ -154,8 +203,8 @@ func (s *session) help(context.Context, string) (*table, error) {
 			name += " [WAIT]"
 		case c.words == "KILL":
 			name += " SESSION"
-		case c.argument == needsArgument:
-			name += " QUEUE"
+		case c.argument == anArgument:
+			name += " [QUEUE]"
 		}
 		t.add(name, c.help)
 	}
@@ -183,6 +232,10 @@ func (s *session) kill(_ context.Context, argument string) (*table, error) {
 	}
 	if !s.console.cfg.End(id) {
 		return nil, fail("22023", "SHOW SESSIONS has them.", "there is no session %d", id)
+	}
+	// Where the database has no queues, or the role no right to them, only the log says who it was.
+	if _, err := s.ask(auditSQL("end_session", "", argument)); err != nil {
+		s.console.cfg.Log.Debug("console: a command is not in the audit", zap.Error(err))
 	}
 	return &table{tag: "KILL"}, nil
 }

@@ -20,9 +20,12 @@ import (
 const (
 	mostSessions = 16 // at a time
 	existsLife   = time.Second
-	maxMessage   = 64 << 10 // bytes of one message of a client
+	maxMessage   = 16 << 10 // bytes of one message of a client, of which it may have mostPrepared kept
 	mostAnswer   = 16 << 20 // bytes of an answer of the server's, which is held until it is whole
+	mostUnsent   = 64 << 10 // bytes for a client that are gathered before they are sent
 	rowOverhead  = 24       // of each value of it
+	// answerOverhead is how much any message to the client counts.
+	answerOverhead = 64
 )
 
 // Config says what a Console shows and does. Its functions are safe for concurrent use.
@@ -101,8 +104,15 @@ type session struct {
 	server         *pgproto3.Frontend
 	user, database string
 	statement      map[string]string // prepared ones by name, at most mostPrepared
-	portal         map[string]string
-	lost           bool // what the server sends is not understood any more, or nothing can be sent to it
+	portal         map[string]portal
+	unsent         int  // bytes of answers that are not sent yet, about
+	lost           bool // what the server sends is not understood any more, nothing can be sent to it or to the client, or the client is no member any more
+}
+
+// portal is a statement that is bound.
+type portal struct {
+	text    string
+	formats []int16 // of its columns, as Bind has them: none, one for all, or one for each
 }
 
 const mostPrepared = 100
@@ -111,7 +121,7 @@ const mostPrepared = 100
 func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user, database string) {
 	s := &session{
 		console: c, client: pgproto3.NewBackend(client, client), server: pgproto3.NewFrontend(server, server), user: user, database: c.cfg.Database,
-		statement: map[string]string{}, portal: map[string]string{},
+		statement: map[string]string{}, portal: map[string]portal{},
 	}
 	if _, at, other := strings.Cut(database, "/"); other {
 		s.database = at
@@ -135,6 +145,10 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 	c.cfg.Log.Info("console opened", zap.String("user", user))
 	for ctx.Err() == nil {
 		m, err := s.client.Receive()
+		if errors.As(err, new(*pgproto3.ExceededMaxBodyLenErr)) {
+			s.fatal(fail("54000", "SHOW HELP lists what the console knows.", "the message has more than %d bytes", maxMessage))
+			return
+		}
 		if err != nil {
 			return
 		}
@@ -147,9 +161,8 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 	}
 }
 
-// admit checks that the client is a member of the role.
+// admit checks that the client is a member of the role: when it comes, and with each command, for a membership may end before the session does.
 func (s *session) admit() error {
-	// The client's role may have set the search_path, so that every operator and type is named with its schema.
 	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member') from pg_catalog.pg_roles r where r.rolname operator(pg_catalog.=) " + sqlfuncs.QuoteLiteral(s.console.cfg.Role) + "::pg_catalog.name")
 	if err != nil {
 		return err
@@ -164,8 +177,29 @@ func (s *session) admit() error {
 }
 
 func (s *session) fatal(f *failure) {
-	s.client.Send(&pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: f.code, Message: f.message, Hint: f.hint})
-	_ = s.client.Flush()
+	s.send(&pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: f.code, Message: f.message, Hint: f.hint})
+	s.flush()
+}
+
+// send gathers an answer for the client. Who asks without a Sync, or for much, and does not read makes the console wait here.
+func (s *session) send(m pgproto3.BackendMessage) {
+	s.client.Send(m)
+	s.unsent += answerOverhead
+	if row, is := m.(*pgproto3.DataRow); is {
+		for _, v := range row.Values {
+			s.unsent += len(v) + rowOverhead
+		}
+	}
+	if s.unsent >= mostUnsent {
+		s.flush()
+	}
+}
+
+// flush sends what was gathered.
+func (s *session) flush() {
+	if s.unsent = 0; s.client.Flush() != nil {
+		s.lost = true
+	}
 }
 
 // table is a result: texts, nil for null.
@@ -200,7 +234,15 @@ func (t *table) add(values ...any) {
 
 // ask runs a query in the client's session at the server. Behind an answer that cannot be read to its end, a message of more than mostAnswer bytes for example, what
 // comes next would be taken for something else: then the session is lost.
+//
+// Names are looked for in pg_catalog only: who owns the database may have said otherwise. That holds for the one transaction which the statements of a Query are, for
+// the session may be a pooler's, and somebody else's next.
 func (s *session) ask(sql string) (*table, error) {
+	return s.exchange("set local search_path = pg_catalog; " + sql)
+}
+
+// exchange sends a Query, and reads the answer.
+func (s *session) exchange(sql string) (*table, error) {
 	s.server.SendQuery(&pgproto3.Query{String: sql})
 	if err := s.server.Flush(); err != nil {
 		s.lost = true

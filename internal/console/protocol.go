@@ -3,11 +3,15 @@ package console
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-const textOID = 25
+const (
+	textOID     = 25
+	mostFormats = 64 // of a result's columns
+)
 
 // handle answers one message. An error ends the session.
 func (s *session) handle(ctx context.Context, m pgproto3.FrontendMessage) error {
@@ -15,12 +19,12 @@ func (s *session) handle(ctx context.Context, m pgproto3.FrontendMessage) error 
 	case *pgproto3.Query:
 		s.query(ctx, m.String)
 		s.ready()
-		return s.client.Flush()
+		s.flush()
 	case *pgproto3.Sync:
 		s.ready()
-		return s.client.Flush()
+		s.flush()
 	case *pgproto3.Flush:
-		return s.client.Flush()
+		s.flush()
 	case *pgproto3.Parse:
 		if len(s.statement) >= mostPrepared {
 			return s.skip(fail("53400", "Deallocate some.", "there are %d prepared statements", mostPrepared))
@@ -29,7 +33,7 @@ func (s *session) handle(ctx context.Context, m pgproto3.FrontendMessage) error 
 			return s.skip(fail("0A000", "Write the values into the command.", "commands of the console have no parameters"))
 		}
 		s.statement[m.Name] = m.Query
-		s.client.Send(&pgproto3.ParseComplete{})
+		s.send(&pgproto3.ParseComplete{})
 	case *pgproto3.Bind:
 		text, ok := s.statement[m.PreparedStatement]
 		switch {
@@ -38,48 +42,46 @@ func (s *session) handle(ctx context.Context, m pgproto3.FrontendMessage) error 
 		case len(m.Parameters) > 0:
 			return s.skip(fail("08P01", "", "commands of the console have no parameters"))
 		}
-		for _, format := range m.ResultFormatCodes {
-			if format != pgproto3.TextFormat {
-				return s.skip(fail("0A000", "Ask for texts.", "the console gives texts only"))
-			}
+		if len(m.ResultFormatCodes) > mostFormats {
+			return s.skip(fail("08P01", "", "there are %d formats, and no result has so many columns", len(m.ResultFormatCodes)))
 		}
 		if len(s.portal) >= mostPrepared {
 			clear(s.portal)
 		}
-		s.portal[m.DestinationPortal] = text
-		s.client.Send(&pgproto3.BindComplete{})
+		s.portal[m.DestinationPortal] = portal{text, slices.Clone(m.ResultFormatCodes)}
+		s.send(&pgproto3.BindComplete{})
 	case *pgproto3.Describe:
-		texts := s.portal
+		bound, ok := s.portal[m.Name]
 		if m.ObjectType == 'S' {
-			texts = s.statement
+			bound.formats = nil
+			bound.text, ok = s.statement[m.Name]
 		}
-		text, ok := texts[m.Name]
 		if !ok {
 			return s.skip(fail("26000", "", "there is no %q", m.Name))
 		}
 		if m.ObjectType == 'S' {
-			s.client.Send(&pgproto3.ParameterDescription{})
+			s.send(&pgproto3.ParameterDescription{})
 		}
-		columns, err := s.describe(ctx, text)
+		columns, err := s.describe(ctx, bound.text)
 		if err != nil {
 			return s.skip(err)
 		}
 		if len(columns) == 0 {
-			s.client.Send(&pgproto3.NoData{})
+			s.send(&pgproto3.NoData{})
 			break
 		}
-		s.client.Send(rowDescription(columns))
+		s.send(rowDescription(columns, bound.formats))
 	case *pgproto3.Execute:
-		text, ok := s.portal[m.Portal]
+		bound, ok := s.portal[m.Portal]
 		if !ok {
 			return s.skip(fail("34000", "", "portal %q does not exist", m.Portal))
 		}
-		t, err := s.run(ctx, text)
+		t, err := s.run(ctx, bound.text)
 		if err != nil {
 			return s.skip(err)
 		}
 		if t == nil {
-			s.client.Send(&pgproto3.EmptyQueryResponse{})
+			s.send(&pgproto3.EmptyQueryResponse{})
 			break
 		}
 		s.rows(t)
@@ -89,7 +91,7 @@ func (s *session) handle(ctx context.Context, m pgproto3.FrontendMessage) error 
 		} else {
 			delete(s.portal, m.Name)
 		}
-		s.client.Send(&pgproto3.CloseComplete{})
+		s.send(&pgproto3.CloseComplete{})
 	default:
 		return s.skip(fail("08P01", "", "the console does not know this message"))
 	}
@@ -103,10 +105,10 @@ func (s *session) query(ctx context.Context, text string) {
 	case err != nil:
 		s.refuse(err)
 	case t == nil:
-		s.client.Send(&pgproto3.EmptyQueryResponse{})
+		s.send(&pgproto3.EmptyQueryResponse{})
 	default:
 		if len(t.columns) > 0 {
-			s.client.Send(rowDescription(t.columns))
+			s.send(rowDescription(t.columns, nil))
 		}
 		s.rows(t)
 	}
@@ -120,31 +122,38 @@ func (s *session) rows(t *table) {
 				values[i] = []byte(*v)
 			}
 		}
-		s.client.Send(&pgproto3.DataRow{Values: values})
+		s.send(&pgproto3.DataRow{Values: values})
 	}
 	tag := t.tag
 	if tag == "" {
 		tag = "SHOW"
 	}
-	s.client.Send(&pgproto3.CommandComplete{CommandTag: []byte(tag)})
+	s.send(&pgproto3.CommandComplete{CommandTag: []byte(tag)})
 }
 
-func rowDescription(columns []string) *pgproto3.RowDescription {
+// rowDescription describes columns of texts, which are the same in either format.
+func rowDescription(columns []string, formats []int16) *pgproto3.RowDescription {
 	fields := make([]pgproto3.FieldDescription, len(columns))
 	for i, name := range columns {
 		fields[i] = pgproto3.FieldDescription{Name: []byte(name), DataTypeOID: textOID, DataTypeSize: -1, TypeModifier: -1}
+		switch {
+		case len(formats) == 1:
+			fields[i].Format = formats[0]
+		case i < len(formats):
+			fields[i].Format = formats[i]
+		}
 	}
 	return &pgproto3.RowDescription{Fields: fields}
 }
 
-func (s *session) ready() { s.client.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'}) }
+func (s *session) ready() { s.send(&pgproto3.ReadyForQuery{TxStatus: 'I'}) }
 
 func (s *session) refuse(err error) {
 	var f *failure
 	if !errors.As(err, &f) {
 		f = fail("08006", "", "%v", err)
 	}
-	s.client.Send(&pgproto3.ErrorResponse{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: f.code, Message: f.message, Hint: f.hint})
+	s.send(&pgproto3.ErrorResponse{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: f.code, Message: f.message, Hint: f.hint})
 }
 
 // skip refuses a message of the extended protocol and reads on to the next Sync.
@@ -157,7 +166,8 @@ func (s *session) skip(err error) error {
 		}
 		if _, is := m.(*pgproto3.Sync); is {
 			s.ready()
-			return s.client.Flush()
+			s.flush()
+			return nil
 		}
 	}
 }

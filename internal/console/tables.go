@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"mbusproxy/engine/calls"
@@ -72,12 +73,26 @@ func (s *session) servers(context.Context, string) (*table, error) {
 	return t, nil
 }
 
+// dead shows what lies in dmq. The operators of hstore stand where the extension is.
+func (s *session) dead(context.Context, string) (*table, error) {
+	t, err := s.ask(hstoreSQL)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.rows) == 0 {
+		return nil, fail("42704", "`mbusproxy init`, or the first call of a function of mbus4, makes it.", "database %q has no queues: the extension hstore is missing", s.database)
+	}
+	return s.ask(strings.ReplaceAll(deadSQL, "‹hstore›", *t.rows[0][0]))
+}
+
 func (s *session) stats(context.Context, string) (*table, error) {
 	p := s.console.cfg.Proxy()
 	t := newTable("what", "value")
 	t.add("sessions", len(p.Sessions))
 	t.add("sessions_total", p.Admitted)
 	t.add("startups", p.Starting)
+	t.add("consoles", p.Consoles)
+	t.add("prepared_statements_total", p.Prepared)
 	t.add("cancel_requests_total", p.CancelRequests)
 	t.add("bytes_from_clients_total", p.FromClients)
 	t.add("bytes_from_servers_total", p.FromServers)
@@ -86,6 +101,8 @@ func (s *session) stats(context.Context, string) (*table, error) {
 	for _, code := range slices.Sorted(maps.Keys(p.Refused)) {
 		t.add("startups_failed_total "+code, p.Refused[code])
 	}
+	p.ClientMessages.Each(false, func(message string, n uint64) { t.add("messages_from_clients_total "+message, n) })
+	p.ServerMessages.Each(true, func(message string, n uint64) { t.add("messages_from_servers_total "+message, n) })
 	first := len(t.rows)
 	s.console.cfg.Calls(func(function string, ok, failed uint64) {
 		t.add("calls_total "+function, ok+failed)

@@ -7,12 +7,13 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
 // Places bounds how many connections there are. When all places are taken, the connection goes that has been there for longest without a whole request under
-// way: so nobody who says nothing, or says it slowly, keeps others out, among them who asks whether the proxy lives. The next waits
+// way: so nobody who says nothing, says it slowly, or does not read what was asked for, keeps others out, among them who asks whether the proxy lives. The next waits
 // where all have one, or a request may still be on its way.
 type Places struct {
 	net.Listener
@@ -130,7 +131,8 @@ func WithPlace(ctx context.Context, c net.Conn) context.Context {
 	}
 }
 
-// KeepPlaces has a connection keep its place from a whole request on until that is answered.
+// KeepPlaces has a connection keep its place from a whole request on until the answer to it is there: who does not read it has no more claim than who says nothing.
+// A stream of events keeps it, for of these there are few.
 func KeepPlaces(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, is := r.Context().Value(placeKey{}).(*placed)
@@ -139,6 +141,7 @@ func KeepPlaces(next http.Handler) http.Handler {
 			return
 		}
 		defer c.setBusy(false)
+		w = &placedWriter{w, c}
 		if r.Body == nil || r.Body == http.NoBody {
 			c.setBusy(true)
 		} else {
@@ -146,6 +149,24 @@ func KeepPlaces(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// placedWriter is an answer, of which a browser may read a part only.
+type placedWriter struct {
+	http.ResponseWriter
+	conn *placed
+}
+
+// Unwrap is for http.ResponseController.
+func (w *placedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Write writes, and notes the beginning.
+func (w *placedWriter) Write(b []byte) (int, error) {
+	if w.conn != nil && !strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream") {
+		w.conn.setBusy(false)
+		w.conn = nil
+	}
+	return w.ResponseWriter.Write(b)
 }
 
 // placedBody is the body of a request, of which a browser may have sent a part only.

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// However many connections say nothing, say a part of a request, or have had their answer, others are answered; who has asked and waits for the answer keeps his place.
+// However many connections say nothing, say a part of a request, do not read their answer, or have had it, others are answered; who has asked and waits for the answer keeps his place.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -31,6 +31,13 @@ func TestPlaces(t *testing.T) {
 		begun <- true
 		<-goOn
 		_, _ = io.WriteString(w, "slow")
+	})
+	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) {
+		for range 1000 { // more than sockets hold
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				return
+			}
+		}
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if r.ParseForm() == nil {
@@ -63,7 +70,7 @@ func TestPlaces(t *testing.T) {
 		}
 	})
 	<-begun
-	for _, part := range []string{"", "G", "GET / HTTP/1.1\r\nHost: x\r\nX: ", "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\na=", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"} {
+	for _, part := range []string{"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", "", "G", "GET / HTTP/1.1\r\nHost: x\r\nX: ", "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\na=", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"} {
 		for range 2 * most {
 			c, err := net.Dial("tcp", at)
 			if err != nil {

@@ -73,7 +73,9 @@ var (
 	sessionsTotal  = counter("sessions_total", "Sessions that have begun to log in.")
 	sessionsMax    = gauge("max_sessions", "--max-connections; 0: no limit.")
 	startups       = gauge("startups", "Connections that have not logged in yet.")
-	refusedTotal   = counter("startups_failed_total", "Connections that got no session, by the SQLSTATE that the proxy gave; server: the server has refused them; none: without a word.", "sqlstate")
+	consoles       = gauge("console_sessions", "Clients in the console.")
+	preparedTotal  = counter("prepared_statements_total", "Statements that the proxy has prepared in sessions, for calls that come again.")
+	refusedTotal   = counter("startups_failed_total", "Connections that got no session, by the SQLSTATE that the proxy gave; authentication: the server says that the client is not who it says to be, or may not come in; server: it has refused them for another reason; none: without a word.", "sqlstate")
 	cancelsTotal   = counter("cancel_requests_total", "Cancel requests; unknown: for no session of this proxy.", "session")
 	bytesTotal     = counter("bytes_total", "Bytes read from clients and from servers.", "from")
 	messagesTotal  = counter("protocol_messages_total", "Messages of the protocol read from clients and from servers, by their names in the Postgres manual; none of startups and replication.", "from", "message")
@@ -109,7 +111,7 @@ var (
 	hidden         = gauge("consumers_not_shown", "Consumers that are not shown, because there are too many.", "database")
 
 	families = []family{
-		info, sessions, sessionsTotal, sessionsMax, startups, refusedTotal, cancelsTotal, bytesTotal, messagesTotal, panicsTotal, lostSyncTotal, memoryUsed, memorySize, draining,
+		info, sessions, sessionsTotal, sessionsMax, startups, consoles, preparedTotal, refusedTotal, cancelsTotal, bytesTotal, messagesTotal, panicsTotal, lostSyncTotal, memoryUsed, memorySize, draining,
 		callsTotal, refusalsTotal, rewritesTotal, parsesTotal, parseTime, databaseUp, waiting, serviceWorked, serviceFailing, serviceFailed, granted, grantLatency, asked, tasks,
 		consumers, messages, oldest, dead, selectorErrors, posted, removed, paused, exact, hidden,
 	}
@@ -220,6 +222,8 @@ func (c *collector) proxy(to sink) {
 	to.put(sessionsTotal, float64(s.Admitted))
 	to.put(sessionsMax, float64(s.MaxConnections))
 	to.put(startups, float64(s.Starting))
+	to.put(consoles, float64(s.Consoles))
+	to.put(preparedTotal, float64(s.Prepared))
 	for code, n := range s.Refused {
 		to.put(refusedTotal, float64(n), code)
 	}

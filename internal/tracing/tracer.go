@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -26,6 +27,8 @@ const (
 	closeLimit = 3 * time.Second
 	// exportTick is the time in which one failure of the export is logged.
 	exportTick = time.Minute
+	// mostOfError is how many bytes of one are logged.
+	mostOfError = 500
 	// FromEnvironment is the value of --trace with which only the environment says where the collector is.
 	FromEnvironment = "otlp"
 )
@@ -54,7 +57,7 @@ func Open(ctx context.Context, to, version string, log *zap.Logger) (*Tracer, er
 	}
 	// The SDK has one place for its errors, which is the whole program's.
 	limited := zap.New(zapcore.NewSamplerWithOptions(log.Core(), exportTick, 1, 0))
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { limited.Warn("spans cannot be exported", zap.Error(err)) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { limited.Warn("spans cannot be exported", zap.String("error", beginning(err.Error()))) }))
 	client := otlptracehttp.NewClient(options...)
 	if err := client.Start(ctx); err != nil { // it does not connect
 		return nil, fmt.Errorf("reading the settings of the exporter: %w", err)
@@ -66,6 +69,14 @@ func Open(ctx context.Context, to, version string, log *zap.Logger) (*Tracer, er
 		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	return &Tracer{processor: gather(sdktrace.NewBatchSpanProcessor(newExporter(client, res, version))), sampler: sampler}, nil
+}
+
+// beginning is what of an error is logged: a collector's own words are in it, however many.
+func beginning(text string) string {
+	if len(text) <= mostOfError {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostOfError], "") + "…"
 }
 
 // collectorURL returns the URL for traces: without a path it is the one that OTLP has.

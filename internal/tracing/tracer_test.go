@@ -2,10 +2,12 @@ package tracing
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,7 +73,7 @@ func TestHungCollector(t *testing.T) {
 func TestRefusingCollector(t *testing.T) {
 	asked := make(chan struct{}, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "no", http.StatusForbidden)
+		http.Error(w, "no"+strings.Repeat(", no", 100_000), http.StatusForbidden)
 		asked <- struct{}{}
 	}))
 	defer server.Close()
@@ -88,6 +90,11 @@ func TestRefusingCollector(t *testing.T) {
 	tracer.Close()
 	if n := logged.Len(); n == 0 || n > 2 {
 		t.Errorf("%d messages in the log, want one for each minute: %v", n, logged.All())
+	}
+	for _, line := range logged.All() {
+		if text := fmt.Sprint(line.ContextMap()); len(text) > 1000 {
+			t.Errorf("%d bytes of what a collector says are logged", len(text))
+		}
 	}
 }
 

@@ -52,6 +52,11 @@ func (p *Page) submit(w http.ResponseWriter, r *http.Request, f *form) {
 		p.fail(w, r, l, staleForm)
 		return
 	}
+	if !p.asking.enter(l.User) {
+		p.fail(w, r, l, access.ErrBusy)
+		return
+	}
+	defer p.asking.leave(l.User)
 	to, told, err := f.run(&submission{ctx: r.Context(), page: p, login: l, r: r})
 	if err != nil {
 		p.fail(w, r, l, err)

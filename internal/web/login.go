@@ -120,8 +120,11 @@ func whyNot(err error, h http.Header) (status int, what, hint Text) {
 		h.Set("Retry-After", strconv.Itoa(max(1, seconds)))
 		return http.StatusTooManyRequests, Text("Not now: " + many.Message + "."), Text(fmt.Sprintf("Try again in %d s.", max(1, seconds)))
 	case errors.As(err, &refused):
-		if refused.Code == "3D000" || refused.Code == "42501" {
+		switch refused.Code {
+		case "3D000", "42501":
 			return http.StatusForbidden, Text(refused.Message), Text(refused.Hint)
+		case "42601":
+			return http.StatusForbidden, "That is the proxy's console, not a database.", "Name the database whose queues you want to see; psql takes you to the console."
 		}
 		return http.StatusForbidden, Text(refused.Message), "What the server checks is a password, by SCRAM or MD5. Roles that log in by peer, certificate or LDAP cannot use the page."
 	case strings.Contains(err.Error(), "require_auth"):

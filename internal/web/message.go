@@ -164,15 +164,19 @@ order by 1`, s.IID.Raw()); err != nil {
 	return err
 }
 
-// mostBoxes is how many boxes of a column are drawn.
-const mostBoxes = 8
+// mostBoxes is how many boxes of a column are drawn, mostTitle and mostSub how many characters fit into their lines.
+const (
+	mostBoxes = 8
+	mostTitle = 28
+	mostSub   = 32
+)
 
 // draw makes the picture: what it comes after and from where it may have been copied, the message, who is to get it, and what comes after it.
 func (s *messageSheet) draw() {
 	var boxes []chart.Box
 	var arrows []chart.Arrow
 	add := func(column int, title, sub string) int {
-		boxes = append(boxes, chart.Box{Column: column, Title: visible(title, 26), Sub: visible(sub, 32)})
+		boxes = append(boxes, chart.Box{Column: column, Title: cut(title, mostTitle), Sub: cut(sub, mostSub)})
 		return len(boxes) - 1
 	}
 	own := add(1, string(s.IID), "this message")

@@ -35,7 +35,7 @@ func loadMessages(c *call) (*shown, error) {
 	}
 	q := c.query
 	k := criteria{
-		Queue: Text(q.Get("queue")), Consumer: Text(cmp.Or(q.Get("consumer"), "default")), State: Text(q.Get("state")), IID: Text(strings.TrimSpace(q.Get("iid"))),
+		Queue: Text(q.Get("queue")), Consumer: Text(cmp.Or(q.Get("consumer"), "default")), State: Text(q.Get("state")),
 		Column: Text(q.Get("column")), Key: Text(q.Get("key")), Value: Text(q.Get("value")), Selector: Text(q.Get("selector")),
 	}
 	if !slices.Contains(states, k.State) {
@@ -43,9 +43,6 @@ func loadMessages(c *call) (*shown, error) {
 	}
 	if k.Key == "" || !slices.Contains([]Text{"data", "properties", "headers"}, k.Column) {
 		k.Column = ""
-	}
-	if k.IID != "" {
-		return messageOf(c, k.IID)
 	}
 	sheet := &messagesSheet{States: states, Asked: k, First: q.Get("at") == ""}
 	var err error

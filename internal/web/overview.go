@@ -47,7 +47,7 @@ type overview struct {
 
 // rateRow is a row of mbus4.rates.
 type rateRow struct {
-	Over            Text
+	Minutes         int64
 	Posted, Removed *float64
 }
 
@@ -75,7 +75,7 @@ func loadOverview(c *call) (*shown, error) {
 		o.Dead += q.Dead
 		o.Errors += q.SelectorErrors
 	}
-	if o.Rates, err = collect[rateRow](c, `select r.over::text, r.posted_per_second::float8, r.removed_per_second::float8 from mbus4.rates r order by r.over`); err != nil {
+	if o.Rates, err = collect[rateRow](c, `select (extract(epoch from r.over) operator(pg_catalog./) 60)::pg_catalog.int8 as minutes, r.posted_per_second::float8, r.removed_per_second::float8 from mbus4.rates r order by r.over`); err != nil {
 		return nil, err
 	}
 	o.Figures = c.page.samples.Depth(c.login.Database, "")

@@ -54,6 +54,7 @@ type Page struct {
 	forms   map[string]*form
 	sheets  map[string]*template.Template // by file
 	streams chan struct{}
+	asking  asking
 	runs    runs
 	ctx     context.Context // ends with Close; for what outlives a request
 	stop    context.CancelFunc

@@ -28,7 +28,6 @@ const (
 // criteria are what a search asks for.
 type criteria struct {
 	Queue, Consumer, State Text
-	IID                    Text // leads to the message's own page
 	Column, Key, Value     Text // of an hstore; Column "": none
 	Selector               Text
 	after                  place

@@ -53,6 +53,15 @@ func visible(s string, most int) string {
 	return b.String()
 }
 
+// cut is visible for a place of so many characters, in which there is no room to say how much is missing.
+func cut(s string, most int) string {
+	runes := []rune(strings.NewReplacer("\n", "␊", "\t", "␉").Replace(visible(s, most+1)))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return string(runes)
+}
+
 // hides reports whether a character shows nothing, or changes how others are shown: Unicode's format characters, among them all that
 // turn the direction, other spaces than the usual one, and what is not assigned or for private use.
 func hides(r rune) bool {

@@ -27,6 +27,16 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+// What is drawn in a box has so many characters at most, whatever it is made of.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"short": "short", "ten bytes!": "ten bytes!", "eleven byte": "eleven by…", "a\nb\tc": "a␊b␉c", strings.Repeat("\u202e", 500): "⟨U+202E⟩⟨…", strings.Repeat("日", 11): "日日日日日日日日日…"} {
+		if got := cut(in, 10); got != want {
+			t.Errorf("%q is cut to %q, not %q", in, got, want)
+		}
+	}
+}
+
 // The script is ours, small, and the only one; nothing in a page is inline, which the policy forbids.
 func TestScript(t *testing.T) {
 	t.Parallel()

@@ -108,6 +108,11 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) {
 		p.toLogin(w, r)
 		return
 	}
+	if !p.asking.enter(l.User) {
+		p.fail(w, r, l, access.ErrBusy)
+		return
+	}
+	defer p.asking.leave(l.User)
 	out, may, err := p.ask(r.Context(), l, v, r.URL)
 	if err != nil {
 		p.fail(w, r, l, err)
@@ -197,7 +202,7 @@ func (p *Page) explain(err error) *problem {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, access.ErrBusy):
-		return &problem{http.StatusServiceUnavailable, "Busy", Text(err.Error()), "Try again in a moment."}
+		return &problem{http.StatusServiceUnavailable, "Busy", "Your role's other requests are not answered yet.", "Try again in a moment. Others may hold what they need: see Horizon and Sessions."}
 	case errors.As(err, &server):
 		return ofServer(server)
 	}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
+	"github.com/jackc/pgx/v5/pgproto3"
 	"go.uber.org/zap"
 
 	"mbusproxy/proxy/endpoint"
@@ -82,6 +84,9 @@ type Greeting struct {
 // ErrRefused ends a startup whose ErrorResponse was passed on to the client.
 var ErrRefused = errors.New("server refused the session")
 
+// ErrUnauthenticated is an ErrRefused whose SQLSTATE is of class 28: the client is not who it says to be, or may not come in.
+var ErrUnauthenticated = fmt.Errorf("%w: authentication failed", ErrRefused)
+
 // ErrOtherTarget is returned when the server refuses before it has asked the client for anything
 // and another way to reach it is left (sslmode=allow and prefer).
 var ErrOtherTarget = errors.New("server refuses this kind of connection")
@@ -151,6 +156,10 @@ func (a *Exchange) refused(m []byte) error {
 	a.out = append(a.out, m...)
 	if err := a.flush(); err != nil {
 		return err
+	}
+	var said pgproto3.ErrorResponse
+	if said.Decode(m[wire.HeaderSize:]) == nil && strings.HasPrefix(said.Code, "28") {
+		return ErrUnauthenticated
 	}
 	return ErrRefused
 }

@@ -25,6 +25,9 @@ type SessionInfo struct {
 	Key            wire.CancelKey
 }
 
+// PreparedSoFar is how many statements the proxy has prepared in the session. Any goroutine may ask.
+func (f *Flows) PreparedSoFar() uint64 { return uint64(f.Down.ours.made.Load()) }
+
 // Begin is called once, before the first feed and before Share.
 func (f *Flows) Begin(l SessionInfo) {
 	f.settings.Store(&l.Settings)

@@ -57,7 +57,8 @@ type seenText struct {
 
 // preparedNames is what both directions know of the statements that the proxy has prepared.
 type preparedNames struct {
-	some atomic.Bool // set for good by the first
+	some atomic.Bool   // set for good by the first
+	made atomic.Uint32 // how many there have been
 	// gone is set when they may not be there any more. The direction server to client sets it before the client can know, so
 	// that a Query sent after that finds it.
 	gone atomic.Bool
@@ -180,7 +181,7 @@ func (f *ClientFlow) prepare(out []byte, known *seenText, types []byte, ours *de
 	known.slot = f.prepared.free()
 	name := f.preparedName(known.slot)
 	out = f.parseHidden(out, name, ours.plan.SQL(), types, ours)
-	f.ours.some.Store(true)
+	f.ours.add()
 	return out
 }
 
@@ -280,6 +281,12 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 // usesStatement reports whether a request is about a prepared statement.
 func usesStatement(h *request) bool {
 	return h.kind == requests.Parse || h.kind == requests.Bind || h.kind == requests.Describe && h.details.own != ""
+}
+
+// add notes one more.
+func (p *preparedNames) add() {
+	p.some.Store(true)
+	p.made.Add(1)
 }
 
 // completed takes note of a CommandComplete with that tag.

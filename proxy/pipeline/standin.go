@@ -199,7 +199,7 @@ func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 	if named {
 		ours = []byte(f.ownName() + trueSuffix)
 		name, f.prepared.near = ours, ours
-		f.ours.some.Store(true)
+		f.ours.add()
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), ours)
 		f.pushHidden(requests.Close, parse)
 	} else {

@@ -40,7 +40,7 @@ func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out 
 	if f.prepared.probe != sql {
 		out = f.parseHidden(out, name, sql, noTypes, ours)
 		f.prepared.probe = sql
-		f.ours.some.Store(true)
+		f.ours.add()
 	}
 	out = f.executeHidden(out, portal, name, ours, answered)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), portal)

@@ -107,6 +107,8 @@ type Traffic struct {
 	FromClients, FromServers uint64 // bytes
 	// ClientMessages and ServerMessages are those that have been told apart: nothing of a startup, nor of a session of replication.
 	ClientMessages, ServerMessages wire.MessageCounts
+	// Prepared are the statements that the proxy has prepared in sessions.
+	Prepared uint64
 }
 
 func (t *Traffic) add(sess *Session) {
@@ -114,6 +116,7 @@ func (t *Traffic) add(sess *Session) {
 	t.FromServers += sess.seen.fromServer.Load()
 	sess.Up.Tally.AddTo(&t.ClientMessages)
 	sess.Down.Tally.AddTo(&t.ServerMessages)
+	t.Prepared += sess.PreparedSoFar()
 }
 
 // Traffic is what all sessions that have ended and that run have moved.

@@ -24,6 +24,9 @@ var (
 
 const proxyProgram = "mbusproxy/cmd/mbusproxy"
 
+// Binary is the program under test, for its commands.
+func Binary() string { return proxyBinary }
+
 // Direct is the way past the proxy, to the room's own cluster.
 func Direct() Endpoint { return directEnd }
 

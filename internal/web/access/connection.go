@@ -67,6 +67,10 @@ func connect(ctx context.Context, dial dialer, who Credentials, methods string, 
 	if err != nil {
 		return nil, err
 	}
+	if _, err := pg.Exec(ctx, "select"); err != nil { // the proxy's console logs in as a database does, and knows no SQL
+		_ = pg.Close(ctx)
+		return nil, err
+	}
 	return &connection{turn: make(chan struct{}, 1), pg: pg}, nil
 }
 

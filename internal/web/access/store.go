@@ -18,6 +18,7 @@ const (
 	mostLogins    = 32 // in all
 	mostOfRole    = 8  // of one role, in whatever databases; then the one goes that was not used for longest
 	mostLoggingIn = 4  // at a time
+	mostToLogIn   = 10 // at a time, with those who wait for their turn
 	idleLimit     = 30 * time.Minute
 	ageLimit      = 24 * time.Hour
 	sweepPause    = 15 * time.Second
@@ -51,6 +52,7 @@ type Store struct {
 	sign    *signer
 	limits  *limiter
 	turns   chan struct{} // of those who are logging in
+	comers  chan struct{} // those, and who waits for that
 	stopped chan struct{}
 	done    sync.WaitGroup
 
@@ -65,7 +67,7 @@ func NewStore(cfg Config) *Store {
 		cfg.Now = time.Now
 	}
 	s := &Store{
-		cfg: cfg, sign: newSigner(), limits: newLimiter(cfg.Now()), turns: make(chan struct{}, mostLoggingIn),
+		cfg: cfg, sign: newSigner(), limits: newLimiter(cfg.Now()), turns: make(chan struct{}, mostLoggingIn), comers: make(chan struct{}, mostToLogIn),
 		stopped: make(chan struct{}), logins: map[string]*Login{},
 	}
 	s.done.Go(s.sweep)
@@ -79,6 +81,12 @@ const methods = "scram-sha-256,md5"
 func (s *Store) Open(ctx context.Context, from netip.Addr, who Credentials) (*Login, error) {
 	if wait, ok := s.limits.take(from, s.cfg.Now()); !ok {
 		return nil, &TooMany{"there were too many attempts to log in", wait}
+	}
+	select {
+	case s.comers <- struct{}{}:
+		defer func() { <-s.comers }()
+	default:
+		return nil, &TooMany{"too many are logging in just now", time.Second}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectLimit)
 	defer cancel()
