@@ -73,6 +73,15 @@ func TestHelpReadsWell(t *testing.T) {
 	}
 }
 
+func TestDoctorCountsWhatFailed(t *testing.T) {
+	t.Parallel()
+	p := run1(t, nil, "doctor", "--upstream", "host=127.0.0.1 port=1", "--admin", "host=127.0.0.1 port=1", "--no-init", "--max-connections", "3")
+	p.wantStatus(exitFailure)
+	if !strings.Contains(p.out.String(), "failure  upstream ") || p.log.String() != "mbusproxy: 1 check failed, see above\n" {
+		t.Errorf("%s%s", p.out, p.log)
+	}
+}
+
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -324,7 +324,7 @@ func TestErrorsOfCalls(t *testing.T) {
 		in("42809", "mbus4.process_queue(…) is a procedure", "use CALL", "select mbus4.process_queue(1)"),
 		in("42809", "mbus4.post(…) is not a procedure", "use SELECT", "call mbus4.post('q', '')"),
 		in("2D000", "invalid transaction termination", "outside a transaction block", "call mbus4.process_queue(1)"),
-		in("0A000", "argument exec of mbus4.run_on_q must be known before the statement runs, for it holds calls of mbus4", "literal or as a bind parameter",
+		in("0A000", "argument exec of mbus4.run_on_q must be known before the statement runs, because it contains calls of mbus4", "literal or as a bind parameter",
 			"select mbus4.run_on_q((select 'select mbus4.peek_q()'))"),
 		in("0A000", "argument selector of mbus4.create_consumer must be known before the statement runs", "literal or as a bind parameter", "select mbus4.create_consumer('q', 'c', x) from (values ('true')) v (x)"),
 		in("22004", "the view must have a name", "viewname", "select mbus4.create_view_prop('q', 'default', 'public', null)"),

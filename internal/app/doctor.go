@@ -12,11 +12,15 @@ import (
 // oldestPostgres is the oldest major that mbusproxy works with.
 const oldestPostgres = 15
 
-// Doctor looks at the server of a configuration and writes what it finds, as lines or in JSON. Where something does not work it returns an *Error.
+// Doctor looks at the server of a configuration and writes what it finds, as lines or in JSON. If a check fails it returns an *Error.
 func Doctor(ctx context.Context, cfg Config, asJSON bool, out io.Writer) error {
 	all := []doctor.Finding{}
-	failed := doctor.Examine(ctx, doctor.Server{Upstream: cfg.Upstream, Admin: cfg.Admin, OldestMajor: oldestPostgres}, func(f doctor.Finding) {
+	failures := 0
+	doctor.Examine(ctx, doctor.Server{Upstream: cfg.Upstream, Admin: cfg.Admin, OldestMajor: oldestPostgres}, func(f doctor.Finding) {
 		all = append(all, f)
+		if f.State == doctor.Failure {
+			failures++
+		}
 		if asJSON {
 			return
 		}
@@ -32,8 +36,11 @@ func Doctor(ctx context.Context, cfg Config, asJSON bool, out io.Writer) error {
 			return fmt.Errorf("writing: %w", err)
 		}
 	}
-	if failed {
-		return &Error{Message: "something does not work, see above"}
+	switch failures {
+	case 0:
+		return nil
+	case 1:
+		return &Error{Message: "1 check failed, see above"}
 	}
-	return nil
+	return &Error{Message: fmt.Sprintf("%d checks failed, see above", failures)}
 }
