@@ -120,7 +120,7 @@ func (c *client) offersQueues(made *cobra.Command) *cobra.Command {
 // agreed asks a question on the terminal; where there is none, --yes is the only answer.
 func (c *client) agreed(question string) error {
 	if terminal(os.Stdin) == nil || terminal(c.std.err) == nil {
-		return c.misuse("--yes is needed where nobody can be asked")
+		return c.misuse("--yes is needed without a terminal, where nobody can be asked")
 	}
 	fmt.Fprintf(c.std.err, "%s [y/N] ", cli.Visible(question))
 	answer := make([]byte, 64)

@@ -30,7 +30,7 @@ func peekCommand(std streams) *cobra.Command {
 	return c.offersQueues(c.client("prints messages and leaves them where they are", func(ctx context.Context, s *cli.Session, out cli.Out) error {
 		switch {
 		case *iid != "" && len(c.arguments) > 0:
-			return c.misuse("--iid and a queue do not go together")
+			return c.misuse("--iid cannot be used together with a queue")
 		case *iid != "":
 			return orMissing(s.PeekOne(ctx, *iid, out), "there is no message with this iid", "it was consumed, has expired or was never committed: docs/where-is-my-message.md")
 		case *limit < 0:
@@ -53,7 +53,7 @@ func whyCommand(std streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return orMissing(s.Why(ctx, iid, out), "nobody is to get a message with this iid", "it was consumed, has expired, was never committed, or no consumer wanted it: docs/where-is-my-message.md")
+		return orMissing(s.Why(ctx, iid, out), "no undelivered message has this iid", "it was consumed, has expired, was never committed, or no consumer wanted it: docs/where-is-my-message.md")
 	})
 }
 

@@ -34,7 +34,7 @@ func postCommand(std streams) *cobra.Command {
 		}
 		for _, name := range []string{"iid", "unique-key", "unique-for"} {
 			if f := c.Lookup(name); f.Changed && f.Value.String() == "" {
-				return c.misuse("--" + name + " is empty: leave it out where there is none")
+				return c.misuse("--" + name + " must not be empty; leave the flag out instead")
 			}
 		}
 		payload := len(c.arguments) > 1
@@ -45,8 +45,10 @@ func postCommand(std streams) *cobra.Command {
 			return s.PostLines(ctx, m, os.Stdin, c.progress("posted", -1), out)
 		case payload == (m.Data != ""):
 			return c.misuse("post needs either JSON or --data")
-		case m.Delay != "" && m.DelayedUntil != "", m.Expires != "" && m.ExpiresIn != "":
-			return c.misuse("a time and an interval do not go together")
+		case m.Delay != "" && m.DelayedUntil != "":
+			return c.misuse("--delay and --delayed-until cannot be used together")
+		case m.Expires != "" && m.ExpiresIn != "":
+			return c.misuse("--expires and --expires-in cannot be used together")
 		case payload && c.arguments[1] == "-":
 			text, err := io.ReadAll(os.Stdin)
 			if err != nil {
@@ -57,7 +59,7 @@ func postCommand(std streams) *cobra.Command {
 			m.Payload = c.arguments[1]
 		}
 		if payload && strings.TrimSpace(m.Payload) == "" {
-			return c.misuse("the payload is empty, which is no JSON")
+			return c.misuse("the payload is empty, which is not valid JSON")
 		}
 		return s.Post(ctx, m, out)
 	}))

@@ -123,7 +123,7 @@ func parseServe(args []string, cfg *app.Config) error {
 	case cfg.Admin == "":
 		return f.missing("admin")
 	case (cfg.TLSCert == "") != (cfg.TLSKey == ""):
-		return f.misuse("--tls-cert and --tls-key go together")
+		return f.misuse("--tls-cert and --tls-key must be given together")
 	case cfg.TLSRequired && cfg.TLSCert == "":
 		return f.misuse("--tls-required needs --tls-cert and --tls-key")
 	case cfg.MaxConnections < 0:

@@ -170,7 +170,7 @@ func TestMisuse(t *testing.T) {
 		{args: append(base, "--unqualified", "post,nosuch"), sentence: "nosuch", hint: "-h"},
 		{args: []string{"dev", "--unqualified", "mbus4.post"}, sentence: "mbus4.post", hint: "-h"},
 		{args: append(base, "--log-level", "loud"), sentence: "loud", hint: "-h"},
-		{args: append(base, "--tls-cert", "x"), sentence: "go together", hint: "-h"},
+		{args: append(base, "--tls-cert", "x"), sentence: "--tls-cert and --tls-key must be given together", hint: "-h"},
 		{args: append(base, "--tls-required"), sentence: "--tls-required needs", hint: "-h"},
 		{args: []string{"healthcheck"}, sentence: "healthcheck needs --listen", hint: "mbusproxy healthcheck -h"},
 		{args: []string{"healthcheck", "--http", "x:1", "--timeout", "0s"}, sentence: "--timeout must be positive", hint: "-h"},

@@ -173,11 +173,11 @@ func TestErrorsOfHeaders(t *testing.T) {
 	t.Parallel()
 	const braces = "hstore('consume_after', '{iid1,iid2}')"
 	inTransactions(t, []string{"q"}, "create table h (h hstore); insert into h values ('consume_after=>parent');", []wrong{
-		in("22P02", "the header consume_after is no array: parent", braces, "select mbus4.post('q', 'a=>1', 'consume_after=>parent')"),
-		in("22P02", "the header consume_after is no array: parent", braces, "select mbus4.post('q', 'a=>1', $1)", "consume_after=>parent"),
-		in("22P02", "the header consume_after is no array: parent", braces, "select mbus4.post('q', 'a=>1', h) from h"),
-		in("22P02", "the header consume_after is no array: parent", braces, "select 1 from h where mbus4.post('q', 'a=>1', h) is null"),
-		in("22P02", "the header seenby is no array: here", "hstore('seenby', '{db1,db2}')", "select mbus4.post('q', 'a=>1', 'seenby=>here')"),
+		in("22P02", "the header consume_after is not an array: parent", braces, "select mbus4.post('q', 'a=>1', 'consume_after=>parent')"),
+		in("22P02", "the header consume_after is not an array: parent", braces, "select mbus4.post('q', 'a=>1', $1)", "consume_after=>parent"),
+		in("22P02", "the header consume_after is not an array: parent", braces, "select mbus4.post('q', 'a=>1', h) from h"),
+		in("22P02", "the header consume_after is not an array: parent", braces, "select 1 from h where mbus4.post('q', 'a=>1', h) is null"),
+		in("22P02", "the header seenby is not an array: here", "hstore('seenby', '{db1,db2}')", "select mbus4.post('q', 'a=>1', 'seenby=>here')"),
 		in("22P02", "malformed array literal", braces, `select mbus4.post('q', 'a=>1', 'consume_after=>"{a"')`),
 		in("22P02", "invalid input syntax for type boolean", "'Redeploy=>true'", "select mbus4.post('q', 'a=>1', 'Redeploy=>perhaps')"),
 		in("22P02", "malformed array literal", braces, "select mbus4.post('q', 'a=>1', $1)", `consume_after=>"{a"`),
@@ -329,7 +329,7 @@ func TestErrorsOfCalls(t *testing.T) {
 		in("0A000", "argument selector of mbus4.create_consumer must be known before the statement runs", "literal or as a bind parameter", "select mbus4.create_consumer('q', 'c', x) from (values ('true')) v (x)"),
 		in("22004", "the view must have a name", "viewname", "select mbus4.create_view_prop('q', 'default', 'public', null)"),
 		in("42602", `"a.b.c" is not a valid name for a view`, "schema.name", "select mbus4.create_view('q', 'default', 'a.b.c')"),
-		in("0A000", "a statement given to a call cannot itself hold calls that take a statement of their own", "in a statement of the client", "select mbus4.run_on_q('select mbus4.run_on_q(''select 1'')')"),
+		in("0A000", "a statement given to a call cannot contain calls such as run_on_<q>, process_queue and create_view", "in a statement of the client", "select mbus4.run_on_q('select mbus4.run_on_q(''select 1'')')"),
 		in("0A000", "mbus4.consume cannot be called in a view", "mbus4.create_view(", "create view v as select * from mbus4.consume('q')"),
 		in("0A000", "mbus4.run_on_q cannot be called in CASE", "statement of its own", "select case when true then mbus4.run_on_q('select 1') end"),
 		in("22004", "the key of a semaphore must not be null", "", "select mbus4.semaphore_get_or_create(null)"),
