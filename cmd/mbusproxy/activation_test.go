@@ -108,7 +108,7 @@ func TestServeWithoutUsableSockets(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = null.Close() })
 	m.sockets = append(m.sockets, null)
-	m.start().wantFailure(1, "the service manager's sockets cannot be used: taking descriptor 4", "docs/install.md")
+	m.start().wantFailure(1, "the sockets passed by systemd cannot be used: taking descriptor 4", "docs/install.md")
 }
 
 // TestSocketHandover: a manager ends the proxy and starts it again, twice, while clients come and go all the time. None gets an

@@ -107,8 +107,11 @@ func TestBenchMisused(t *testing.T) {
 	do(t, server.DSN("postgres"), "create role nobench login")
 	run1(t, nil, "bench", "--dsn", server.DSN("nobench")).wantFailure(exitFailure, "42883: function mbus4.create_queue", "go through the proxy")
 	run1(t, nil, "bench", "--dsn", strings.Replace(dsn, "user=postgres", "user=nobench", 1)).wantFailure(exitFailure, "42501", "mbus4_admin")
-	for flag, value := range map[string]string{"--duration": "1ms", "--rate": "0", "--consumers": "0", "--posters": "-1", "--work": "-1s", "--size": "-1"} {
-		run1(t, nil, "bench", flag, value, "--dsn", dsn).wantFailure(exitUsage, flag, "mbusproxy bench -h")
+	for given, sentence := range map[string]string{
+		"--duration=1ms": "--duration must be at least 100ms", "--rate=0": "--rate must be positive", "--work=-1s": "--work cannot be negative",
+		"--consumers=0": "must be between 1 and 1000", "--posters=-1": "must be between 1 and 1000", "--size=-1": "--size must be between 0 and",
+	} {
+		run1(t, nil, "bench", given, "--dsn", dsn).wantFailure(exitUsage, sentence, "mbusproxy bench -h")
 	}
 	run1(t, nil, "bench", "--svg", "/nosuch/dir/x.svg", "--dsn", dsn).wantStatus(exitFailure)
 	nothingLeft(t, "nobench")

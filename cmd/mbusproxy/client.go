@@ -22,12 +22,13 @@ type client struct {
 	dsn string
 }
 
-const clientAbout = "\n\nIt goes through the proxy: --dsn, or else PGHOST, PGPORT, PGDATABASE and their like, as psql reads them, name where `mbusproxy serve`\nlistens."
+const clientAbout = "\n\nThe command connects to the proxy, not to the server: give it the address on which `mbusproxy serve` listens, by --dsn, or by " +
+	"PGHOST, PGPORT, PGDATABASE and libpq's other variables, as for psql."
 
 func newClient(std streams, command, arguments, about string) *client {
 	c := &client{flagSet: newFlagSet(command, strings.TrimSpace(command+" "+arguments), about+clientAbout), std: std}
-	c.StringVar(&c.dsn, "dsn", "", "`DSN` of the proxy and the database, host=… port=… or postgresql://…; without it the variables of libpq")
-	c.String("output", string(cli.Table), "`FORM` of what is printed: table, json or csv")
+	c.StringVar(&c.dsn, "dsn", "", "`DSN` connect to this proxy and database: host=… port=… dbname=… or postgresql://…; without this flag libpq's variables say where")
+	c.String("output", string(cli.Table), "`FORM` how to print the result: table, json or csv")
 	c.oneOf("output", cli.Formats()...)
 	return c
 }
@@ -119,7 +120,7 @@ func (c *client) offersQueues(made *cobra.Command) *cobra.Command {
 // agreed asks a question on the terminal; where there is none, --yes is the only answer.
 func (c *client) agreed(question string) error {
 	if terminal(os.Stdin) == nil || terminal(c.std.err) == nil {
-		return c.misuse("--yes is needed where nobody can be asked")
+		return c.misuse("--yes is needed without a terminal, where nobody can be asked")
 	}
 	fmt.Fprintf(c.std.err, "%s [y/N] ", cli.Visible(question))
 	answer := make([]byte, 64)

@@ -97,7 +97,6 @@ const manPages, completions = "../../packaging/man", "../../packaging/completion
 // `go test ./cmd/mbusproxy -run 'TestManPages|TestCompletionFiles' -update` writes them.
 func TestManPages(t *testing.T) {
 	root := rootCommand(streams{out: io.Discard, err: io.Discard})
-	root.InitDefaultCompletionCmd()
 	want := map[string][]byte{}
 	eachCommand(root, func(c *cobra.Command) {
 		var page bytes.Buffer

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -12,12 +11,13 @@ import (
 
 // command makes a command of a flag set: run is called when all flags have their values.
 func (f *flagSet) command(summary string, run func() error) *cobra.Command {
+	f.takePlaceholders()
 	_, arguments, _ := strings.Cut(f.synopsis, f.Name())
 	words := strings.Fields(f.Name())
 	c := &cobra.Command{
 		Use:   words[len(words)-1] + arguments,
 		Short: summary,
-		Long:  f.about + "\n\nEvery flag can also be given as an environment variable: --a-flag as " + envPrefix + "A_FLAG; the command line wins.",
+		Long:  wrap(f.about+"\n\nEvery flag can also be given as an environment variable: --a-flag as "+envPrefix+"A_FLAG; the command line wins.", 0),
 		Args:  func(_ *cobra.Command, arguments []string) error { return f.take(arguments) },
 		RunE: func(*cobra.Command, []string) error {
 			if err := f.settle(); err != nil {
@@ -44,7 +44,7 @@ const completes = "mbusproxy_values"
 
 // oneOf says which values a flag has.
 func (f *flagSet) oneOf(name string, values ...string) {
-	f.Lookup(name).Annotations = map[string][]string{completes: values}
+	annotate(f.Lookup(name), completes, values...)
 }
 
 // outputOf returns the value of --output, which is to be one of those that oneOf has said.
@@ -62,18 +62,4 @@ func (f *flagSet) outputOf() (string, error) {
 func misuse(c *cobra.Command, message string) error {
 	name := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
 	return &usageError{message: message, hint: fmt.Sprintf("`mbusproxy %s -h` lists the flags", name)}
-}
-
-// helpOf prints the help of a command that has no flags of ours: cobra's own, and those that only have commands below them.
-func helpOf(w io.Writer, c *cobra.Command) {
-	fmt.Fprintf(w, "Usage: %s\n\n%s\n", c.UseLine(), strings.TrimSpace(c.Long))
-	for i, below := range c.Commands() {
-		if i == 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "  %-11s %s\n", below.Name(), below.Short)
-	}
-	if flags := c.LocalFlags(); flags.HasAvailableFlags() {
-		fmt.Fprintf(w, "\n%s", flags.FlagUsages())
-	}
 }

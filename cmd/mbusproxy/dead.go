@@ -14,14 +14,15 @@ import (
 // deadCommand is what has commands for the dead message queue below it.
 func deadCommand(std streams) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "dead",
-		Short: "lists, puts back or removes what is dead",
-		Long:  "Lists what lies in the dead message queue, puts it back to where it came from, or removes it.",
+		Use:   "dead COMMAND [FLAGS]",
+		Short: "lists, puts back or removes dead messages",
+		Long:  "Lists the messages in the dead message queue, puts them back to where they came from, or removes them.",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return &usageError{message: "dead needs one of list, redrive, purge and undo", hint: "`mbusproxy dead -h` says what they do"}
 		},
-		DisableAutoGenTag: true,
+		DisableAutoGenTag:     true,
+		DisableFlagsInUseLine: true,
 	}
 	c.AddCommand(deadListCommand(std), deadRedriveCommand(std), deadPurgeCommand(std), deadUndoCommand(std))
 	return c
@@ -31,17 +32,17 @@ func deadCommand(std streams) *cobra.Command {
 func (c *client) meant() *cli.Dead {
 	c.takes = 1
 	var d cli.Dead
-	c.StringVar(&d.Consumer, "consumer", "", "only those of the consumer with this `NAME`")
-	c.StringVar(&d.Selector, "selector", "", "only those that this `SELECTOR` selects, such as t.headers->'dmq.error' = 'no such printer'")
-	c.StringVar(&d.Since, "since", "", "only those that died at this `TIME` or later")
-	c.StringVar(&d.Until, "until", "", "only those that died at this `TIME` or before; the latest is now")
+	c.StringVar(&d.Consumer, "consumer", "", "`NAME` only messages of this consumer")
+	c.StringVar(&d.Selector, "selector", "", "`SELECTOR` only messages that this selector selects, such as t.headers->'dmq.error' = 'no such printer'")
+	c.StringVar(&d.Since, "since", "", "`TIME` only messages that died at this time or later")
+	c.StringVar(&d.Until, "until", "", "`TIME` only messages that died at this time or before; without this flag, before the command started")
 	return &d
 }
 
 func deadListCommand(std streams) *cobra.Command {
 	c := newClient(std, "dead list", "[QUEUE] [--limit N] [FLAGS]", "Prints dead messages, the oldest first: all, or those that came from a queue.")
 	d := c.meant()
-	limit := c.Int("limit", 20, "`NUMBER` of messages at most")
+	limit := c.Int("limit", 20, "`NUMBER` print at most this many messages")
 	return c.offersQueues(c.client("prints dead messages", func(ctx context.Context, s *cli.Session, out cli.Out) error {
 		if *limit < 0 {
 			return c.misuse("--limit cannot be negative")
@@ -52,13 +53,16 @@ func deadListCommand(std streams) *cobra.Command {
 }
 
 func deadRedriveCommand(std streams) *cobra.Command {
-	c := newClient(std, "dead redrive", "[QUEUE] [--to QUEUE] [--dry-run | --yes] [FLAGS]", "Puts dead messages back to where they came from, or into another queue, in batches. It says how many there are and shows the\nfirst few, and asks. Ctrl-C stops it between two batches. What nobody has had since, `mbusproxy dead undo` takes back.")
-	to := c.String("to", "", "put them into this `QUEUE`, whatever they came from")
+	c := newClient(std, "dead redrive", "[QUEUE] [--to QUEUE] [--dry-run | --yes] [FLAGS]", "Puts dead messages back to where they came from, or into another queue, in batches. "+
+		"It says how many there are, shows the first few, and asks. Ctrl-C stops it between two batches. `mbusproxy dead undo` takes back "+
+		"what nobody has consumed since. Exit status 3: no message.")
+	to := c.String("to", "", "`QUEUE` put the messages into this queue, instead of where they came from")
 	return c.changing("redrive", "puts dead messages back to where they came from", to)
 }
 
 func deadPurgeCommand(std streams) *cobra.Command {
-	c := newClient(std, "dead purge", "[QUEUE] [--dry-run | --yes] [FLAGS]", "Removes dead messages for good, in batches. It says how many there are and shows the first few, and asks. Ctrl-C stops it\nbetween two batches.")
+	c := newClient(std, "dead purge", "[QUEUE] [--dry-run | --yes] [FLAGS]", "Removes dead messages for good, in batches. It says how many there are, shows the first few, "+
+		"and asks. Ctrl-C stops it between two batches. Exit status 3: no message.")
 	return c.changing("purge", "removes dead messages for good", new(string))
 }
 
@@ -100,7 +104,8 @@ func (c *client) changing(kind, summary string, to *string) *cobra.Command {
 }
 
 func deadUndoCommand(std streams) *cobra.Command {
-	c := newClient(std, "dead undo", "OPERATION", "Takes back to the dead message queue what `dead redrive` has put elsewhere and nobody has had since. OPERATION is the\nnumber that it has printed.")
+	c := newClient(std, "dead undo", "OPERATION", "Takes back to the dead message queue what `mbusproxy dead redrive` has put elsewhere and nobody has consumed since. "+
+		"OPERATION is the number that `mbusproxy dead redrive` has printed.")
 	c.takes = 1
 	return c.client("takes back what a redrive has put elsewhere", func(ctx context.Context, s *cli.Session, out cli.Out) error {
 		given, err := c.argument("the number of an operation")

@@ -46,7 +46,7 @@ func TestDeadCommands(t *testing.T) {
 	}
 	purge := run1(t, nil, "dead", "purge", "--dsn", dsn)
 	purge.wantStatus(exitUsage)
-	if !strings.Contains(purge.log.String(), "--yes is needed where nobody can be asked") {
+	if !strings.Contains(purge.log.String(), "--yes is needed without a terminal, where nobody can be asked") {
 		t.Errorf("with nobody to ask: %s", purge.log)
 	}
 	count("copies 0, dmq 33, orders 0")

@@ -33,13 +33,13 @@ const (
 func devCommand(std streams) *cobra.Command {
 	cfg := app.Config{LogTo: std.err, DrainTimeout: devDrain, StartupTimeout: defaultStartupTimeout}
 	f := newFlagSet("dev", "dev [--data DIR] [--listen ADDR]",
-		"Starts a private Postgres, made with the Postgres found on this machine, and the proxy in front of\nit. Both end with Ctrl-C; the data stays.")
-	data := f.String("data", defaultData(), "data `DIR` of the private Postgres, made if missing")
-	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on (default "+usualListen+", or a free port when that is taken)")
+		"Starts a private Postgres, from the Postgres installed on this machine, and the proxy in front of it. Ctrl-C ends both; the data stays.")
+	data := f.String("data", defaultData(), "`DIR` data directory of the private Postgres, created if missing")
+	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` listen here: host:port, or the directory of a Unix socket; may be repeated (default "+usualListen+", or a free port if that is taken)")
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.HTTP, "http", "", httpUsage)
-	f.StringVar(&cfg.LogLevel, "log-level", "warn", "`LEVEL` of the log on standard error: debug, info, warn or error")
+	f.StringVar(&cfg.LogLevel, "log-level", "warn", "`LEVEL` what to log on standard error: debug, info, warn or error")
 	f.oneOf("log-level", "debug", "info", "warn", "error")
 	return f.command("starts a private Postgres and the proxy, and says how to connect", func() error {
 		return dev(f, cfg, *data, std)
@@ -51,7 +51,7 @@ func dev(f *flagSet, cfg app.Config, data string, std streams) error {
 	case data == "":
 		return f.missing("data")
 	case cfg.SemaphoreInterval <= 0:
-		return f.misuse("--semaphore-interval must be more than nothing")
+		return f.misuse("--semaphore-interval must be positive")
 	case !app.IsLogLevel(cfg.LogLevel):
 		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
 	}

@@ -14,12 +14,13 @@ import (
 func explainCommand(std streams) *cobra.Command {
 	cfg := explain.Config{Out: std.out}
 	f := newFlagSet("explain", "explain [--admin DSN] [--prepared] [--output json] [STATEMENT | -]",
-		"Prints how a statement with calls of mbus4 is served, and the SQL that the server gets. Nothing is run, and\nnothing is changed. Without an argument, or with -, the text comes from standard input. Ends with 1 where a\nstatement is refused.")
+		"Prints how a statement with calls of mbus4 is served, and the SQL that the server gets. Nothing is run, and nothing is changed. "+
+			"Without an argument, or with -, the text comes from standard input. Exit status 1: a statement is refused.")
 	f.takes = 1
-	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the database in which the statement would run; without it the SQL is that for a database without\n      messages that wait for others, with hstore in public")
-	f.BoolVar(&cfg.Prepared, "prepared", false, "the text comes in a Parse, as that of a prepared statement, and not in a Query")
+	f.StringVar(&cfg.Admin, "admin", "", "`DSN` print the SQL for this database; without this flag, for one where hstore is in the schema public and no message waits for others")
+	f.BoolVar(&cfg.Prepared, "prepared", false, "treat the text as that of a prepared statement (Parse) instead of a simple query (Query)")
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
-	f.String("output", "text", "`FORM` of what is printed: text, which is SQL with comments, or json, an array with an object for each statement")
+	f.String("output", "text", "`FORM` how to print: text (SQL with comments) or json (an array with an object for each statement)")
 	f.oneOf("output", "text", "json")
 	return f.command("prints how a statement is served, and the SQL that the server gets", func() error {
 		output, err := f.outputOf()

@@ -36,7 +36,7 @@ func newFlagSet(command, synopsis, about string) *flagSet {
 
 // withConfig gives the command a --config flag.
 func (f *flagSet) withConfig() {
-	f.config = f.String("config", "", "`FILE` with lines `key = value`; the keys are the flags' names")
+	f.config = f.String("config", "", "`FILE` read settings from this file of lines `key = value`, whose keys are the flags' names")
 }
 
 // parse fills the flags in from all sources, where no cobra command has read the command line.
@@ -155,19 +155,6 @@ func cause(err error) string {
 		err = number.Err
 	}
 	return err.Error()
-}
-
-func (f *flagSet) help(w io.Writer) {
-	fmt.Fprintf(w, "Usage: mbusproxy %s\n\n%s\n\n", f.synopsis, f.about)
-	f.VisitAll(func(fl *pflag.Flag) {
-		value, text := pflag.UnquoteUsage(fl)
-		fmt.Fprintf(w, "  %s\n      %s", strings.TrimSpace("--"+fl.Name+" "+value), text)
-		if fl.DefValue != "" && fl.DefValue != "false" && fl.DefValue != "0" {
-			fmt.Fprintf(w, " (default %s)", fl.DefValue)
-		}
-		fmt.Fprintf(w, " [%s]\n", envName(fl.Name))
-	})
-	fmt.Fprint(w, "\nEvery flag can also be given as the environment variable in brackets; the command line wins.\n")
 }
 
 // list is a flag that may be given several times, or once with commas.

@@ -10,25 +10,27 @@ import (
 )
 
 func queuesCommand(std streams) *cobra.Command {
-	c := newClient(std, "queues", "[QUEUE] [--output FORM]", "Prints how much lies in each queue, or, of one queue, for each of its consumers: the views mbus4.queues and\nmbus4.consumers. Numbers may be estimates where `exact` says no.")
+	c := newClient(std, "queues", "[QUEUE] [--output FORM]", "Prints how many messages are in each queue, or in each consumer of one queue: the views mbus4.queues and mbus4.consumers. "+
+		"Numbers may be estimates where `exact` says no.")
 	c.takes = 1
-	return c.offersQueues(c.client("prints how much lies in the queues", func(ctx context.Context, s *cli.Session, out cli.Out) error {
+	return c.offersQueues(c.client("prints how many messages are in the queues", func(ctx context.Context, s *cli.Session, out cli.Out) error {
 		return s.Queues(ctx, c.queue(), out)
 	}))
 }
 
 func peekCommand(std streams) *cobra.Command {
-	c := newClient(std, "peek", "QUEUE [--consumer NAME] [--state STATE] [--limit N] | --iid IID", "Prints messages of a queue's consumer with their states, or one message, whole. They stay where they are. Ends with 3\nwhere there is no message with that iid.")
+	c := newClient(std, "peek", "QUEUE [--consumer NAME] [--state STATE] [--limit N] | --iid IID", "Prints the messages of a queue's consumer with their states, or one message, whole. They stay where they are. "+
+		"Exit status 3: no message with that iid.")
 	c.takes = 1
-	consumer := c.String("consumer", "default", "`NAME` of the consumer whose messages are meant")
-	state := c.String("state", "", "only those in this `STATE`: ready, delayed, waiting, leased, held, expired or dead")
-	limit := c.Int("limit", 20, "`NUMBER` of messages at most")
-	iid := c.String("iid", "", "print the message with this `IID`")
+	consumer := c.String("consumer", "default", "`NAME` print the messages of this consumer")
+	state := c.String("state", "", "`STATE` only messages in this state: ready, delayed, waiting, leased, held, expired or dead")
+	limit := c.Int("limit", 20, "`NUMBER` print at most this many messages")
+	iid := c.String("iid", "", "`IID` print the message with this iid")
 	c.oneOf("state", "ready", "delayed", "waiting", "leased", "held", "expired", "dead")
 	return c.offersQueues(c.client("prints messages and leaves them where they are", func(ctx context.Context, s *cli.Session, out cli.Out) error {
 		switch {
 		case *iid != "" && len(c.arguments) > 0:
-			return c.misuse("--iid and a queue do not go together")
+			return c.misuse("--iid cannot be used together with a queue")
 		case *iid != "":
 			return orMissing(s.PeekOne(ctx, *iid, out), "there is no message with this iid", "it was consumed, has expired or was never committed: docs/where-is-my-message.md")
 		case *limit < 0:
@@ -43,14 +45,15 @@ func peekCommand(std streams) *cobra.Command {
 }
 
 func whyCommand(std streams) *cobra.Command {
-	c := newClient(std, "why", "IID [--output FORM]", "Says for each consumer that is to get a message still why it has not got it, and who holds it. Ends with 3 where\nnobody is to get it any more.")
+	c := newClient(std, "why", "IID [--output FORM]", "Says, for each consumer that is still to get a message, why it has not got it, and who holds it. "+
+		"Exit status 3: no consumer is to get it any more.")
 	c.takes = 1
 	return c.client("says why a message was not delivered", func(ctx context.Context, s *cli.Session, out cli.Out) error {
 		iid, err := c.argument("the iid of a message")
 		if err != nil {
 			return err
 		}
-		return orMissing(s.Why(ctx, iid, out), "nobody is to get a message with this iid", "it was consumed, has expired, was never committed, or no consumer wanted it: docs/where-is-my-message.md")
+		return orMissing(s.Why(ctx, iid, out), "no undelivered message has this iid", "it was consumed, has expired, was never committed, or no consumer wanted it: docs/where-is-my-message.md")
 	})
 }
 

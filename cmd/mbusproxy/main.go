@@ -56,7 +56,9 @@ func main() {
 // run dispatches to a command and turns its error into words and an exit code.
 func run(args []string, std streams) int {
 	if len(args) == 0 {
-		usage(std.err, commands(std))
+		root := rootCommand(std)
+		root.SetOut(std.err)
+		_ = root.Help()
 		return exitUsage
 	}
 	switch args[0] {
@@ -80,7 +82,7 @@ func run(args []string, std streams) int {
 // rootCommand is mbusproxy, with all its commands.
 func rootCommand(std streams) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "mbusproxy",
+		Use:           "mbusproxy COMMAND [FLAGS]",
 		Short:         "a proxy for Postgres that serves message queues",
 		Long:          about,
 		SilenceErrors: true, // report prints them
@@ -92,24 +94,18 @@ func rootCommand(std streams) *cobra.Command {
 			}
 			return unknown(args[0], root.SuggestionsFor(args[0]))
 		},
-		DisableAutoGenTag: true,
+		DisableAutoGenTag:     true,
+		DisableFlagsInUseLine: true,
 	}
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	all := commands(std)
 	root.AddCommand(all...)
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		if c.Name() == "completion" { // cobra's, which takes anything for a call for help
-			c.Args, c.RunE = cobra.ArbitraryArgs, func(*cobra.Command, []string) error {
-				return &usageError{message: "completion needs one of bash, fish, powershell and zsh", hint: "`mbusproxy completion -h` says what they do"}
-			}
-		}
-	}
+	all = append(all, withCobras(root))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return misuse(c, wording(err)) })
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if c == root {
-			usage(std.out, all)
+			usage(root.OutOrStdout(), all)
 			return
 		}
 		helpOf(std.out, c)
@@ -149,13 +145,4 @@ func normalized(root *cobra.Command, args []string) []string {
 		command, words = next, words+1
 	}
 	return append(args[:words:words], twoDashes(command.Flags(), args[words:])...)
-}
-
-func usage(w io.Writer, commands []*cobra.Command) {
-	fmt.Fprintf(w, "%s\n\nUsage: mbusproxy COMMAND [FLAGS]\n\n", about)
-	for _, c := range commands {
-		fmt.Fprintf(w, "  %-11s %s\n", c.Name(), c.Short)
-	}
-	fmt.Fprintf(w, "  %-11s %s\n", "completion", "prints a script by which a shell completes commands and flags")
-	fmt.Fprint(w, "\n`mbusproxy COMMAND -h` tells the flags of a command.\n")
 }

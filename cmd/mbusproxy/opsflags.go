@@ -10,9 +10,9 @@ const defaultKeepAlive = time.Minute
 
 // withOperations gives serve the flags about sockets and handover.
 func (f *flagSet) withOperations(cfg *app.Config) {
-	f.BoolVar(&cfg.ReusePort, "reuse-port", false, "share the addresses with another mbusproxy, so that a new process can take over from an old one (Linux)")
-	f.DurationVar(&cfg.KeepAlive, "tcp-keepalive", defaultKeepAlive, "`TIME` of silence after which a client or server is probed; it is given up after as long again; 0s means never")
-	f.DurationVar(&cfg.UserTimeout, "tcp-user-timeout", 0, "`TIME` that sent bytes may stay unacknowledged or untaken before the connection is given up (Linux); 0s means as the system has it")
+	f.BoolVar(&cfg.ReusePort, "reuse-port", false, "share the addresses with another mbusproxy, so that a new process can take over from an old one (Linux only)")
+	f.DurationVar(&cfg.KeepAlive, "tcp-keepalive", defaultKeepAlive, "`TIME` probe a client or server that has been silent for this long, and close the connection after as long again; 0s means never")
+	f.DurationVar(&cfg.UserTimeout, "tcp-user-timeout", 0, "`TIME` close a connection whose other side has not acknowledged or taken what was sent for this long (Linux only); 0s means the system's default")
 }
 
 // checkOperations looks at the values of these flags.
@@ -21,7 +21,7 @@ func (f *flagSet) checkOperations(cfg *app.Config) error {
 	case cfg.KeepAlive < 0:
 		return f.misuse("--tcp-keepalive cannot be negative")
 	case cfg.KeepAlive > 0 && cfg.KeepAlive < time.Second:
-		return f.misuse("--tcp-keepalive is a second at least")
+		return f.misuse("--tcp-keepalive must be at least 1s")
 	case cfg.UserTimeout < 0:
 		return f.misuse("--tcp-user-timeout cannot be negative")
 	}

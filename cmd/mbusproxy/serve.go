@@ -23,9 +23,9 @@ const (
 	defaultConsole        = "mbusproxy"
 )
 
-const httpUsage = "`ADDR` host:port for HTTP: /metrics for Prometheus, /healthz and /readyz, and /page/ for people"
+const httpUsage = "`ADDR` serve HTTP on this host:port: /metrics for Prometheus, /healthz and /readyz, and the web page at /page/"
 
-const semaphoreUsage = "`TIME` between two full passes over the semaphores, which find what was written to their tables directly"
+const semaphoreUsage = "`TIME` how often to pass over all semaphores, to find what was written to their tables directly"
 
 func serveCommand(std streams) *cobra.Command {
 	// cobra reads the command line into a Config that nobody uses: serve reads it again itself, as often as it is told to.
@@ -38,7 +38,7 @@ func serve(std streams) error {
 	sockets, err := systemd.Listeners()
 	if err != nil {
 		return &told.Error{
-			Message: fmt.Sprintf("the service manager's sockets cannot be used: %v", err),
+			Message: fmt.Sprintf("the sockets passed by systemd cannot be used: %v", err),
 			Hint:    "docs/install.md has a socket unit that works", Err: err,
 		}
 	}
@@ -73,27 +73,27 @@ const serving = "serving clients"
 
 // withServe gives a flag set the settings of serve.
 func (f *flagSet) withServe(cfg *app.Config) {
-	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on, host:port or the directory of a unix socket; may be repeated")
-	f.StringVar(&cfg.Upstream, "upstream", "", "`DSN` of the server that sessions go to: host, port, sslmode, …; several hosts are tried in turn")
-	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the role that creates the schema mbus4 and keeps house in it")
+	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` listen here: host:port, or the directory of a Unix socket; may be repeated")
+	f.StringVar(&cfg.Upstream, "upstream", "", "`DSN` the Postgres server that sessions go to: host, port, sslmode and so on; several hosts are tried in turn")
+	f.StringVar(&cfg.Admin, "admin", "", "`DSN` connect with this database and role to create the schema mbus4 and to do housekeeping")
 	f.BoolVar(&cfg.NoInit, "no-init", false, "do not create or upgrade the schema mbus4")
-	f.BoolVar(&cfg.NoPrepare, "no-prepare", false, "prepare no statements in clients' sessions for calls that they send again and again")
+	f.BoolVar(&cfg.NoPrepare, "no-prepare", false, "do not prepare statements in clients' sessions for calls that they send again and again")
 	f.BoolVar(&cfg.DisableBadSelectors, "disable-bad-selectors", false, disableBadSelectors)
-	f.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM `FILE` with the certificate shown to clients")
-	f.StringVar(&cfg.TLSKey, "tls-key", "", "PEM `FILE` with its private key")
-	f.BoolVar(&cfg.TLSRequired, "tls-required", false, "refuse clients that come without TLS")
-	f.IntVar(&cfg.MaxConnections, "max-connections", 0, "`NUMBER` of clients logged in at most; 0 means no limit")
-	f.DurationVar(&cfg.StartupTimeout, "startup-timeout", defaultStartupTimeout, "`TIME` a client has for TLS and authentication")
-	f.DurationVar(&cfg.DrainTimeout, "drain-timeout", defaultDrainTimeout, "`TIME` busy sessions get to finish at the end")
-	f.DurationVar(&cfg.WaitSweep, "wait-sweep", defaultWaitSweep, "`TIME` between two looks, for all calls that wait, for messages that were posted past the proxies")
+	f.StringVar(&cfg.TLSCert, "tls-cert", "", "`FILE` the certificate shown to clients, in PEM format")
+	f.StringVar(&cfg.TLSKey, "tls-key", "", "`FILE` the private key of the certificate, in PEM format")
+	f.BoolVar(&cfg.TLSRequired, "tls-required", false, "refuse clients that connect without TLS")
+	f.IntVar(&cfg.MaxConnections, "max-connections", 0, "`NUMBER` how many clients may be logged in at once; 0 means no limit")
+	f.DurationVar(&cfg.StartupTimeout, "startup-timeout", defaultStartupTimeout, "`TIME` how long a client may take for TLS and authentication")
+	f.DurationVar(&cfg.DrainTimeout, "drain-timeout", defaultDrainTimeout, "`TIME` how long busy sessions may go on when the proxy shuts down")
+	f.DurationVar(&cfg.WaitSweep, "wait-sweep", defaultWaitSweep, "`TIME` how often to look, for all calls that wait, for messages that were not posted through a proxy")
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.HTTP, "http", "", httpUsage)
-	f.BoolVar(&cfg.HTTPPlain, "http-plain", false, "serve the page without TLS on addresses of --http other than loopback")
-	f.StringVar(&cfg.Trace, "trace", "", "`URL` of an OpenTelemetry collector that gets a span for each call, or otlp: the environment says where it is; without it nothing is traced")
-	f.StringVar(&cfg.ConsoleRole, "console-role", "", "`ROLE` whose members may use the admin console; without it there is none")
-	f.StringVar(&cfg.ConsoleName, "console-database", defaultConsole, "`NAME` of the database that the console is")
-	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
+	f.BoolVar(&cfg.HTTPPlain, "http-plain", false, "serve the web page without TLS even if the address of --http is not a loopback address")
+	f.StringVar(&cfg.Trace, "trace", "", "`URL` send a span for each call to this OpenTelemetry collector, or, with the value otlp, to the one that OTEL_EXPORTER_OTLP_ENDPOINT names; without this flag nothing is traced")
+	f.StringVar(&cfg.ConsoleRole, "console-role", "", "`ROLE` let members of this role use the admin console; without this flag there is no console")
+	f.StringVar(&cfg.ConsoleName, "console-database", defaultConsole, "`NAME` clients reach the admin console as a database of this name")
+	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` what to log on standard error: debug, info, warn or error")
 	f.oneOf("log-level", "debug", "info", "warn", "error")
 	f.withOperations(cfg)
 }
@@ -101,9 +101,12 @@ func (f *flagSet) withServe(cfg *app.Config) {
 // serveFlags are the flags of serve, which fill cfg in.
 func serveFlags(cfg *app.Config) *flagSet {
 	f := newFlagSet("serve", "serve --listen ADDR --upstream DSN --admin DSN [FLAGS]",
-		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once. SIGHUP has certificate, limits and log level read again.")
+		"Starts the proxy in front of a Postgres server. SIGTERM or SIGINT shuts it down once busy sessions have finished; a second signal "+
+			"ends it at once. On SIGHUP it reads the certificate, limits and log level again.")
 	f.withServe(cfg)
 	f.withConfig()
+	f.required("upstream", "admin")
+	f.Lookup("listen").Usage += " (required, unless systemd passes sockets)"
 	return f
 }
 
@@ -121,21 +124,21 @@ func parseServe(args []string, cfg *app.Config) error {
 	case cfg.Admin == "":
 		return f.missing("admin")
 	case (cfg.TLSCert == "") != (cfg.TLSKey == ""):
-		return f.misuse("--tls-cert and --tls-key go together")
+		return f.misuse("--tls-cert and --tls-key must be given together")
 	case cfg.TLSRequired && cfg.TLSCert == "":
 		return f.misuse("--tls-required needs --tls-cert and --tls-key")
 	case cfg.MaxConnections < 0:
 		return f.misuse("--max-connections cannot be negative")
 	case cfg.StartupTimeout <= 0:
-		return f.misuse("--startup-timeout must be more than nothing")
+		return f.misuse("--startup-timeout must be positive")
 	case cfg.DrainTimeout < 0:
 		return f.misuse("--drain-timeout cannot be negative")
 	case cfg.SemaphoreInterval <= 0:
-		return f.misuse("--semaphore-interval must be more than nothing")
+		return f.misuse("--semaphore-interval must be positive")
 	case cfg.ConsoleName == "" || strings.Contains(cfg.ConsoleName, "/"):
-		return f.misuse("--console-database is a name without slashes")
+		return f.misuse("--console-database must be a name without slashes")
 	case cfg.WaitSweep <= 0:
-		return f.misuse("--wait-sweep must be more than nothing")
+		return f.misuse("--wait-sweep must be positive")
 	case !app.IsLogLevel(cfg.LogLevel):
 		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
 	}

@@ -12,16 +12,17 @@ import (
 const leastInterval = 100 * time.Millisecond // between two looks
 
 func topCommand(std streams) *cobra.Command {
-	c := newClient(std, "top", "[--interval TIME] [--output FORM]", "Shows what is in the queues, how fast it changes, who is there, and which calls wait, until q or Ctrl-C. Where standard output is no terminal,\nor with --output json, it prints that once.")
-	interval := c.Duration("interval", 2*time.Second, "`TIME` between two looks")
-	console := c.String("console-database", defaultConsole, "`NAME` of the proxy's console, which knows the calls that wait; where it is not for you they are not shown")
+	c := newClient(std, "top", "[--interval TIME] [--output FORM]", "Shows what is in the queues and how fast it changes, the sessions, and the calls that wait, until q or Ctrl-C. "+
+		"If standard output is not a terminal, or with --output json, it prints that once.")
+	interval := c.Duration("interval", 2*time.Second, "`TIME` how often to look")
+	console := c.String("console-database", defaultConsole, "`NAME` the proxy's console, which knows the calls that wait; they are shown if your role may use it")
 	return c.command("shows the queues live", func() error {
 		out, err := c.out()
 		if err != nil {
 			return err
 		}
 		if *interval < leastInterval {
-			return c.misuse("--interval is 100ms at least")
+			return c.misuse("--interval must be at least 100ms")
 		}
 		ctx, release := untilSignal(func() {})
 		defer release()

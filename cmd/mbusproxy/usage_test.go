@@ -6,9 +6,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func TestHelpOfEachCommand(t *testing.T) {
@@ -24,6 +29,75 @@ func TestHelpOfEachCommand(t *testing.T) {
 	p.wantStatus(exitUsage)
 	if !strings.Contains(p.log.String(), "serve") {
 		t.Errorf("no command: %s", p.log)
+	}
+}
+
+// TestHelpReadsWell: the help of each command is of one form, and no line is too long for a terminal.
+func TestHelpReadsWell(t *testing.T) {
+	t.Parallel()
+	all := 0
+	eachCommand(rootCommand(streams{}), func(c *cobra.Command) {
+		all++
+		words := strings.Fields(c.CommandPath())[1:]
+		var out, log strings.Builder
+		if status := run(append(slices.Clone(words), "-h"), streams{out: &out, err: &log}); status != 0 || log.Len() > 0 {
+			t.Errorf("%s: status %d, %s", c.CommandPath(), status, &log)
+		}
+		help := out.String()
+		if usage := strings.Join(append([]string{"Usage: mbusproxy"}, words...), " "); !strings.HasPrefix(help, usage) && len(words) > 0 {
+			t.Errorf("%s does not begin with %q", help, usage)
+		}
+		for _, not := range []string{"[flags]", "[]", "help for", "m0s"} {
+			if strings.Contains(help, not) {
+				t.Errorf("%s: the help has %q", c.CommandPath(), not)
+			}
+		}
+		flags := false
+		for line := range strings.Lines(help) {
+			flags = line != "\n" && (flags || strings.HasPrefix(line, "  -"))
+			if flags && !strings.HasPrefix(line, "  -") && !strings.HasPrefix(line, "      ") {
+				t.Errorf("%s: this line is not indented as the others: %s", c.CommandPath(), line)
+			}
+			if utf8.RuneCountInString(line) > helpWidth+1 {
+				t.Errorf("%s: this line is too long: %s", c.CommandPath(), line)
+			}
+		}
+		c.Flags().VisitAll(func(fl *pflag.Flag) {
+			if strings.Contains(fl.Usage, "\n") || fl.NoOptDefVal == "" && !fl.Hidden && fl.Annotations[placeholder] == nil {
+				t.Errorf("%s --%s: %q needs a name for its value, and no lines of its own", c.CommandPath(), fl.Name, fl.Usage)
+			}
+		})
+	})
+	if all < 20 {
+		t.Errorf("%d commands", all)
+	}
+}
+
+func TestDoctorCountsWhatFailed(t *testing.T) {
+	t.Parallel()
+	p := run1(t, nil, "doctor", "--upstream", "host=127.0.0.1 port=1", "--admin", "host=127.0.0.1 port=1", "--no-init", "--max-connections", "3")
+	p.wantStatus(exitFailure)
+	if !strings.Contains(p.out.String(), "failure  upstream ") || p.log.String() != "mbusproxy: 1 check failed, see above\n" {
+		t.Errorf("%s%s", p.out, p.log)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text   string
+		indent int
+		want   string
+	}{
+		{"", 0, ""},
+		{"one\ntwo", 2, "  one two"},
+		{"one\n\n    source  <(two)\n\nthree\n", 0, "one\n\n    source  <(two)\n\nthree"},
+		{strings.Repeat("x", helpWidth+1) + " y", 0, strings.Repeat("x", helpWidth+1) + "\ny"},
+		{strings.Repeat("…… ", 40), 0, strings.TrimSpace(strings.Repeat("…… ", 33)) + "\n" + strings.TrimSpace(strings.Repeat("…… ", 7))},
+	} {
+		if got := wrap(c.text, c.indent); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
 	}
 }
 
@@ -98,10 +172,10 @@ func TestMisuse(t *testing.T) {
 		{args: append(base, "--unqualified", "post,nosuch"), sentence: "nosuch", hint: "-h"},
 		{args: []string{"dev", "--unqualified", "mbus4.post"}, sentence: "mbus4.post", hint: "-h"},
 		{args: append(base, "--log-level", "loud"), sentence: "loud", hint: "-h"},
-		{args: append(base, "--tls-cert", "x"), sentence: "go together", hint: "-h"},
+		{args: append(base, "--tls-cert", "x"), sentence: "--tls-cert and --tls-key must be given together", hint: "-h"},
 		{args: append(base, "--tls-required"), sentence: "--tls-required needs", hint: "-h"},
 		{args: []string{"healthcheck"}, sentence: "healthcheck needs --listen", hint: "mbusproxy healthcheck -h"},
-		{args: []string{"healthcheck", "--http", "x:1", "--timeout", "0s"}, sentence: "--timeout must be more than nothing", hint: "-h"},
+		{args: []string{"healthcheck", "--http", "x:1", "--timeout", "0s"}, sentence: "--timeout must be positive", hint: "-h"},
 		{args: base, env: []string{"MBUS_MAX_CONNECTIONS=lots"}, sentence: `"lots" in the environment variable MBUS_MAX_CONNECTIONS`, hint: "-h"},
 		{args: append(base, "--config", dir+"/none"), sentence: "no such file", hint: "--config"},
 		{args: append(base, "--config", file("word", "\nlisten\n")), sentence: "line 2 is not of the form", hint: "listen ="},

@@ -28,8 +28,8 @@ func versionString() string {
 }
 
 func versionCommand(std streams) *cobra.Command {
-	f := newFlagSet("version", "version [--output FORM]", "Prints the version, that of Go, and for which system the program was built.")
-	f.String("output", "text", "`FORM` of what is printed: text, json or csv")
+	f := newFlagSet("version", "version [--output FORM]", "Prints the version of mbusproxy, the version of Go, and the system for which the program was built.")
+	f.String("output", "text", "`FORM` how to print the version: text, json or csv")
 	f.oneOf("output", "text", "json", "csv")
 	return f.command("prints the version", func() error {
 		output, err := f.outputOf()

@@ -119,7 +119,7 @@ func (c PreludeCall) statementText(param string) (string, error) {
     if mbus4_text ~* %s then
         raise exception using errcode = '0A000', message = %s, hint = %s;
     end if;`, evaluation("mbus4_text", expression, "pg_catalog.text"), sqlfuncs.QuoteLiteral(callOfOurs),
-			sqlfuncs.QuoteLiteral(fmt.Sprintf("argument %s of %s must be known before the statement runs, for it holds calls of %s", param, name, sqlfuncs.Schema)),
+			sqlfuncs.QuoteLiteral(fmt.Sprintf("argument %s of %s must be known before the statement runs, because it contains calls of %s", param, name, sqlfuncs.Schema)),
 			sqlfuncs.QuoteLiteral(fmt.Sprintf("Give %s as a literal or as a bind parameter, perhaps with || between such.", param))), nil
 	}
 	given := c.Args[param]

@@ -146,14 +146,14 @@ func (in Installation) check(newest int) error {
 	case in.oldest > newest:
 		return &refusal.Error{
 			Code: refusal.NotInRequiredState,
-			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, which takes a mbusproxy that knows version %d; this one knows version %d",
+			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, which needs a mbusproxy that knows version %d; this one knows version %d",
 				in.database, in.version, in.oldest, newest),
 			Hint: "Run a newer mbusproxy.",
 		}
 	case in.version > 0 && in.hstoreSchema == "":
 		return &refusal.Error{
 			Code:    refusal.UndefinedObject,
-			Message: fmt.Sprintf("extension hstore has gone from database %q", in.database),
+			Message: fmt.Sprintf("extension hstore is missing from database %q", in.database),
 			Hint:    "Schema mbus4 is damaged; restore the database or drop the schema.",
 		}
 	case in.version > 0 && !in.usable:

@@ -109,7 +109,7 @@ func compileUsed(ctx context.Context, tx pgx.Tx, how Compiling, condition string
 	}
 	return nil, &refusal.Error{
 		Code:    refusal.NotInRequiredState,
-		Message: fmt.Sprintf("selectors of database %q are not what a selector can be: %s", how.Database, strings.Join(shown, "; ")),
+		Message: fmt.Sprintf("database %q has selectors that are no longer allowed: %s", how.Database, strings.Join(shown, "; ")),
 		Hint: "Drop these consumers and triggers and create them anew once this program serves the database, or keep them with --disable-bad-selectors: " +
 			"then they get no more messages.",
 	}

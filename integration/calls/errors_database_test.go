@@ -35,7 +35,7 @@ func TestErrorsOfDatabases(t *testing.T) {
 
 	damaged := harness.NewQueueDatabase(t, "q")
 	harness.Ask(t, harness.Connect(t, harness.Direct(), damaged), "drop extension hstore cascade")
-	wants(harness.Refusal(t, harness.Connect(t, told, damaged), "42704", call), "extension hstore has gone", "restore the database")
+	wants(harness.Refusal(t, harness.Connect(t, told, damaged), "42704", call), "extension hstore is missing", "restore the database")
 
 	old := harness.NewQueueDatabase(t, "q")
 	harness.Ask(t, harness.Connect(t, harness.Proxied(), old), "select mbus4.create_consumer('q', 'c', 'id > 1')")
@@ -44,7 +44,7 @@ func TestErrorsOfDatabases(t *testing.T) {
 
 	// A program that compiles them again finds one that it does not allow.
 	harness.Ask(t, harness.Connect(t, harness.Direct(), old), "update mbus4.selector set text = 'now() > added'; update mbus4.consumer set selector = 'now() > added' where selector is not null")
-	wants(harness.Refusal(t, harness.Connect(t, harness.NewProxy(t).Endpoint, old), "55000", call), "are not what a selector can be: queue q, consumer c: ", "--disable-bad-selectors")
+	wants(harness.Refusal(t, harness.Connect(t, harness.NewProxy(t).Endpoint, old), "55000", call), "has selectors that are no longer allowed: queue q, consumer c: ", "--disable-bad-selectors")
 }
 
 // A selector in an alphabet whose bytes are not known to be what the server reads.

@@ -38,7 +38,7 @@ func TestFunctionPost(t *testing.T) {
 			gives(`m > q|"a"=>"1"|||m`, "select mbus4.post('q', 'a=>1', null, null, null, null, $1, $2)", "m", nil),
 			gives("m\nm > "+`q|"n"=>"1"|||m`, "select mbus4.post('q', data, iid => 'm', unique_key => 'k', unique_for => '1 h') from t"),
 			fails("22004", "unique_for must not be null where there is a unique_key", "select mbus4.post('q', 'a=>1', unique_key => 'k')"),
-			fails("22023", "unique_for must be longer than nothing and at most 100 years, but it is", "select mbus4.post('q', 'a=>1', unique_key => 'k', unique_for => '0 s')"),
+			fails("22023", "unique_for must be positive and at most 100 years, and is", "select mbus4.post('q', 'a=>1', unique_key => 'k', unique_for => '0 s')"),
 			fails("22023", "has 1 to 1000 bytes, not 0", "select mbus4.post('q', 'a=>1', unique_key => '', unique_for => '1 h')"),
 			fails("42704", `queue "nowhere" does not exist`, "select mbus4.post($1, 'a=>1', unique_key => 'k', unique_for => '1 h')", "nowhere"),
 			fails("42704", "queue null does not exist", "select mbus4.post($1, 'a=>1', unique_key => 'k', unique_for => '1 h')", nil),

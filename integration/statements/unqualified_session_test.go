@@ -287,7 +287,7 @@ t`
 ERROR:  queue "nowhere" does not exist
 LINE 1: select post('nowhere',
                ^
-HINT:  Create it with mbus4.create_queue(qname, ncons); names are folded to lower case.
+HINT:  Create it with mbus4.create_queue(qname, ncons); names are lower case letters, digits and _.
 ERROR:  column "nosuch" does not exist
 LINE 1: select 'äöü', post('q', 'a=>1'), nosuch;
                                          ^

@@ -51,8 +51,8 @@ func TestWorkQueuePolicy(t *testing.T) {
 
 		for args, says := range map[string]string{
 			"max_attempts => 0":             "max_attempts must be between 1 and 1000000, and is 0",
-			"backoff => '-1 s'":             "backoff must be between none and 365 days",
-			"max_backoff => '366 days'":     "max_backoff must be between none and 365 days",
+			"backoff => '-1 s'":             "backoff must be between 0 and 365 days",
+			"max_backoff => '366 days'":     "max_backoff must be between 0 and 365 days",
 			"backoff => '2 h'":              "backoff must not be longer than max_backoff, and is 02:00:00 to 01:00:00",
 			"jitter => 'NaN'":               "jitter must be between 0 and 1, and is NaN",
 			"jitter => 1 + random()::float": "jitter must be between 0 and 1",

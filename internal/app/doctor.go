@@ -13,11 +13,15 @@ import (
 // oldestPostgres is the oldest major that mbusproxy works with.
 const oldestPostgres = 15
 
-// Doctor looks at the server of a configuration and writes what it finds, as lines or in JSON. Where something does not work it returns a *told.Error.
+// Doctor looks at the server of a configuration and writes what it finds, as lines or in JSON. If a check fails it returns an *told.Error.
 func Doctor(ctx context.Context, cfg Config, asJSON bool, out io.Writer) error {
 	all := []doctor.Finding{}
-	failed := doctor.Examine(ctx, doctor.Server{Upstream: cfg.Upstream, Admin: cfg.Admin, OldestMajor: oldestPostgres}, func(f doctor.Finding) {
+	failures := 0
+	doctor.Examine(ctx, doctor.Server{Upstream: cfg.Upstream, Admin: cfg.Admin, OldestMajor: oldestPostgres}, func(f doctor.Finding) {
 		all = append(all, f)
+		if f.State == doctor.Failure {
+			failures++
+		}
 		if asJSON {
 			return
 		}
@@ -33,8 +37,11 @@ func Doctor(ctx context.Context, cfg Config, asJSON bool, out io.Writer) error {
 			return fmt.Errorf("writing: %w", err)
 		}
 	}
-	if failed {
-		return &told.Error{Message: "something does not work, see above"}
+	switch failures {
+	case 0:
+		return nil
+	case 1:
+		return &told.Error{Message: "1 check failed, see above"}
 	}
-	return nil
+	return &told.Error{Message: fmt.Sprintf("%d checks failed, see above", failures)}
 }

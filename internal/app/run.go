@@ -99,7 +99,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	}
 	defer stopHTTP()
 	if len(cfg.Sockets) > 0 && len(cfg.Listen) > 0 {
-		log.Info("the service manager's sockets are served in place of --listen", zap.Strings("listen", cfg.Listen))
+		log.Info("the sockets passed by systemd are served in place of --listen", zap.Strings("listen", cfg.Listen))
 	}
 	for _, addr := range server.Addrs() {
 		log.Info("listening", zap.Stringer("address", addr))

@@ -83,7 +83,7 @@ func toHstore(flag string, given []string) (string, error) {
 // Post posts a message and writes its iid: as a table, only that.
 func (s *Session) Post(ctx context.Context, m Message, out Out) error {
 	if m.Payload != "" && !json.Valid([]byte(m.Payload)) {
-		return &Error{Message: "the payload is no JSON", Hint: `a text is written "…", with the quotes; --data takes hstore`}
+		return &Error{Message: "the payload is not valid JSON", Hint: `a text is written "…", with the quotes; --data takes hstore`}
 	}
 	sql, params, err := m.call("")
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Session) PostLines(ctx context.Context, m Message, in io.Reader, bar *P
 				continue
 			}
 			if !json.Valid([]byte(line)) {
-				return &Error{Message: fmt.Sprintf("line %d is no JSON", n), Hint: "each line is one message; nothing was posted"}
+				return &Error{Message: fmt.Sprintf("line %d is not valid JSON", n), Hint: "each line is one message; nothing was posted"}
 			}
 			if lines = append(lines, line); len(lines) == many {
 				if err := post(lines); err != nil {

@@ -57,7 +57,7 @@ func (m *PreludeMaker) forBind(ctx context.Context, sc statements.Context, p *pl
 	if !values.Known() {
 		return p.Refuse(0, plan.Refusal{
 			Code:    "54000", // program_limit_exceeded
-			Message: "the parameters of a statement whose call must know them before it runs are too long",
+			Message: "the parameters of the statement are too long: its call needs them before it runs",
 			Hint:    "Give the statement to run, the names of a view or the selector as literals or in less than 32 kB, and large values in a statement of their own.",
 		})
 	}
@@ -257,8 +257,8 @@ func (m *PreludeMaker) nested(ctx context.Context, sc statements.Context, text s
 	if p = m.checkSelectors(ctx, sc, p, nil); len(p.Refused()) == 0 && p.BindTime() {
 		return "", &engine.Error{
 			Code:    codeFeatureNotSupported,
-			Message: "a statement given to a call cannot itself hold calls that take a statement of their own",
-			Hint:    "Do that in a statement of the client.",
+			Message: "a statement given to a call cannot contain calls such as run_on_<q>, process_queue and create_view",
+			Hint:    "Send these calls in a statement of the client's own.",
 		}
 	}
 	if refused := p.Refused(); len(refused) > 0 {

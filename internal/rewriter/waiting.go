@@ -69,7 +69,7 @@ func (p wirePlan) Wait(_ context.Context, sc statements.Context, values wire.Val
 		if key.Message = *args["msgid"]; !readable(key.Message, sc.Encoding) {
 			return refuse(plan.Refusal{
 				Code:    codeFeatureNotSupported,
-				Message: "a call cannot wait for an iid with such characters in this client_encoding",
+				Message: "a call cannot wait for an iid that is not ASCII while client_encoding is not UTF8",
 				Hint:    "Set client_encoding to UTF8, or let it wait for an iid of ASCII characters.",
 			})
 		}
@@ -197,7 +197,7 @@ func (w *callWait) Answered(answer string, block bool) (run bool, refused statem
 	case block && w.bounds.snapshot:
 		return false, w.refuse(plan.Refusal{
 			Code:    codeActiveTransaction,
-			Message: "a call cannot wait in a transaction that sees only what was there when it began",
+			Message: "a call cannot wait in a repeatable read or serializable transaction",
 			Hint:    "Begin the transaction with isolation level read committed, or let the call wait before it.",
 		})
 	}

@@ -32,7 +32,7 @@ func hintFor(code, message string, c *callSite) string {
 		if strings.HasPrefix(message, "the cron text ") {
 			return "Say when to post, for example '30 6 * * 1-5' or @daily."
 		}
-		if strings.HasPrefix(message, "a message to be retried ") {
+		if strings.HasPrefix(message, "this row is not a message") {
 			return "Give the row as it was read: select mbus4.retry(m, 'what failed') from mbus4.consume('q') m."
 		}
 	case "22023":
@@ -90,11 +90,11 @@ func hintBound(message string) string {
 		return "The name stands for the schedule: mbus4.unschedule(name) ends it."
 	case strings.HasSuffix(message, " is not a lease"):
 		return "Give the column lease of what mbus4.lease returned, or what mbus4.extend returned."
-	case strings.HasPrefix(message, "a lease says itself "):
-		return "Leave cname out: it is for mbus4.retry of a message that was consumed."
-	case strings.HasPrefix(message, "a lease lasts "):
+	case strings.HasPrefix(message, "cname must not be given "):
+		return "Leave cname out: the lease names its consumer. It is for mbus4.retry of a message that was consumed."
+	case strings.HasPrefix(message, "a lease must last "):
 		return "Give a span of time such as '5 min'; null is what mbus4.alter_consumer has set, or 30 seconds."
-	case strings.HasPrefix(message, "a delay is "):
+	case strings.HasPrefix(message, "delay must be "):
 		return "Give a span of time such as '5 min'; null is the pause that the consumer's policy says."
 	case boundOfPolicy.MatchString(message):
 		return "What is not given stays as it is. Without a policy there are 10 attempts, pauses of 1 second that double up to 1 hour, jitter 0.1 and leases of 30 seconds."
@@ -109,6 +109,7 @@ var boundOfPolicy = regexp.MustCompile(`^(max_attempts|backoff|max_backoff|jitte
 func hintMissing(message string, c *callSite) string {
 	const (
 		folded = "; names are folded to lower case."
+		form   = "; names are lower case letters, digits and _."
 		noOne  = `" has no consumer `
 	)
 	drops := c != nil && strings.HasPrefix(c.fn.Name, "drop_")
@@ -121,7 +122,7 @@ func hintMissing(message string, c *callSite) string {
 		if amount := strings.Trim(message[i+len(noOne):], `"`); isNumber(amount) && c != nil && MayMeanAmount(c.fn) {
 			return AmountHint(amount)
 		}
-		return "Create it with mbus4.create_consumer(qname, cname)" + folded
+		return "Create it with mbus4.create_consumer(qname, cname)" + form
 	case strings.HasPrefix(message, "queue null "):
 		return "The name of the queue was given as null."
 	case strings.HasPrefix(message, `queue "temp.`):
@@ -129,9 +130,9 @@ func hintMissing(message string, c *callSite) string {
 	case drops:
 		return "select * from mbus4.queue lists the queues" + folded
 	case c != nil && c.fn.Pattern != "":
-		return fmt.Sprintf("The queue is what stands for <q> in mbus4.%s. Create it with mbus4.create_queue(qname, ncons)", c.fn.DisplayName()) + folded
+		return fmt.Sprintf("The queue is what stands for <q> in mbus4.%s. Create it with mbus4.create_queue(qname, ncons)", c.fn.DisplayName()) + form
 	}
-	return "Create it with mbus4.create_queue(qname, ncons)" + folded
+	return "Create it with mbus4.create_queue(qname, ncons)" + form
 }
 
 // MayMeanAmount reports whether a number for the consumer in a call of f may be meant as the number of messages.

@@ -30,8 +30,8 @@ begin
     mbus4_jitter := coalesce(mbus4_jitter, 0.1);
     mbus4_wrong := case
         when mbus4_max_attempts not between 1 and 1000000 then pg_catalog.format('max_attempts must be between 1 and 1000000, and is %s', mbus4_max_attempts)
-        when mbus4_backoff not between interval '0' and interval '365 days' then pg_catalog.format('backoff must be between none and 365 days, and is %s', mbus4_backoff)
-        when mbus4_max_backoff not between interval '0' and interval '365 days' then pg_catalog.format('max_backoff must be between none and 365 days, and is %s', mbus4_max_backoff)
+        when mbus4_backoff not between interval '0' and interval '365 days' then pg_catalog.format('backoff must be between 0 and 365 days, and is %s', mbus4_backoff)
+        when mbus4_max_backoff not between interval '0' and interval '365 days' then pg_catalog.format('max_backoff must be between 0 and 365 days, and is %s', mbus4_max_backoff)
         when mbus4_backoff > mbus4_max_backoff then pg_catalog.format('backoff must not be longer than max_backoff, and is %s to %s', mbus4_backoff, mbus4_max_backoff)
         when not mbus4_jitter between 0 and 1 then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
     end;

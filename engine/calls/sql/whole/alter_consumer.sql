@@ -19,13 +19,13 @@ begin
     mbus4_consumer.max_backoff := coalesce($6, mbus4_consumer.max_backoff);
     perform case
         when $4 not between 1 and 1000000 then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 max_attempts must be between 1 and 1000000, and is %s', $4)
-        when $5 not between interval '0' and interval '365 days' then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 backoff must be between none and 365 days, and is %s', $5)
-        when $6 not between interval '0' and interval '365 days' then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 max_backoff must be between none and 365 days, and is %s', $6)
+        when $5 not between interval '0' and interval '365 days' then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 backoff must be between 0 and 365 days, and is %s', $5)
+        when $6 not between interval '0' and interval '365 days' then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 max_backoff must be between 0 and 365 days, and is %s', $6)
         when {{template "policy" .With "Row" "mbus4_consumer" "What" "backoff"}} > {{template "policy" .With "Row" "mbus4_consumer" "What" "max_backoff"}}
             then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 backoff must not be longer than max_backoff, and is %s to %s', {{template "policy" .With "Row" "mbus4_consumer" "What" "backoff"}},
                 {{template "policy" .With "Row" "mbus4_consumer" "What" "max_backoff"}})
         when not $7 between 0 and 1 then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 jitter must be between 0 and 1, and is %s', $7)
-        when $8 not between interval '1 millisecond' and interval '365 days' then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 lease must be between a millisecond and 365 days, and is %s', $8)
+        when $8 not between interval '1 millisecond' and interval '365 days' then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 lease must be between 1 ms and 365 days, and is %s', $8)
     end::int;
     update mbus4.consumer c
     set max_attempts = coalesce($4, c.max_attempts), backoff = mbus4_consumer.backoff, max_backoff = mbus4_consumer.max_backoff,

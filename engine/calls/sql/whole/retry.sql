@@ -23,7 +23,7 @@ declare
 begin
     if mbus4_part is not null then
         if $5 is not null then
-            perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 a lease says itself for which consumer it is, and not %s', pg_catalog.quote_ident($5))::int;
+            perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5))::int;
         end if;
         select m.* into mbus4_row
         from mbus4.message m
@@ -42,7 +42,7 @@ begin
         return false;
     else
         if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then
-            perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 22004 a message to be retried has an id, an iid and the time when it was added, and this one has not')::int;
+            perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 22004 this row is not a message: id, iid or added is null')::int;
         end if;
         mbus4_queue := pg_catalog.lower((mbus4_message.headers operator({{.Hstore}}.->) 'destination'::text) collate "C");
         select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C");
