@@ -15,8 +15,8 @@ import (
 	"mbusproxy/bench/internal/rig"
 )
 
-// bulkQueries give much for one request. pgbench cannot run COPY, and libpq takes longer to read many rows than they take to come, so
-// these have a client of their own, which only reads.
+// bulkQueries give much for one request. pgbench cannot run COPY, and libpq takes longer to read
+// many rows than they take to come, so these have a client of their own, which only reads.
 var bulkQueries = []struct{ name, about, sql string }{
 	{"copy", "COPY out of 20,000 accounts, 2 MB", "copy (select * from pgbench_accounts limit 20000) to stdout"},
 	{"rows", "10,000 rows of one number", "select generate_series(1, 10000)"},

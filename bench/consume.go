@@ -136,7 +136,8 @@ func (b *bench) consumeCell(q queueSpec) *cell {
 	return c
 }
 
-// chooseForm leaves the fastest of the hand-written forms in c; the first time for a table and size it tries them, and tells of it.
+// chooseForm leaves the fastest of the hand-written forms in c; the first time for a table and size
+// it tries them, and tells of it.
 func (b *bench) chooseForm(ctx context.Context, c *consumer) (string, error) {
 	key := fmt.Sprintf("%s/%d", c.side.table, c.batch)
 	if best, ok := b.forms[key]; ok {

@@ -3,9 +3,10 @@
 //
 // Everything that is compared runs in one go: the arms of a cell (direct, through pgbouncer,
 // through the proxy) take turns, round after round, and the figure is the median of the rounds'
-// ratios, since a machine's speed changes more between two minutes than the proxy costs. Where sessions say the same statement all the
-// time they stay open, and the arms take turns twenty times a second (turns.go). Else the client is pgbench for all arms, with the same
-// protocol and the same number of clients; where it cannot be, it is the same small one for all.
+// ratios, since a machine's speed changes more between two minutes than the proxy costs. Where
+// sessions say the same statement all the time they stay open, and the arms take turns twenty times
+// a second (turns.go). Else the client is pgbench for all arms, with the same protocol and the same
+// number of clients; where it cannot be, it is the same small one for all.
 //
 // A cell is invalid, never fast, when the numbers of messages before and after do not agree with
 // what pgbench says it did, or when a consuming run came near the end of its messages. Missed
@@ -25,8 +26,9 @@
 //	^seeing                     looking at 1,000 queues with 10,000,000 messages
 //	^scraping                   the processor time of the server whose metrics are scraped; -scraping 1h for an hour
 //
-// With the default flags the whole takes about an hour on a machine that does nothing else. One cell takes about a minute, a section
-// with -rounds 1 one to five. On a busy machine the ratios favour whoever has more threads.
+// With the default flags the whole takes about an hour on a machine that does nothing else. One
+// cell takes about a minute, a section with -rounds 1 one to five. On a busy machine the ratios
+// favour whoever has more threads.
 //
 // Bench looks at the real binary from outside: it knows the program's flags and SQL functions and
 // nothing of its packages. It listens on loopback only and ends every process it started by its id.

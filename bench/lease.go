@@ -10,7 +10,8 @@ var leases = &workload{
 	hand: handWords("q_jobs", "data", plainValues, ""),
 }
 
-// leaseStatements are the two of each side. The columns of the first one's row that the second one gets are at those places.
+// leaseStatements are the two of each side. The columns of the first one's row that the second one
+// gets are at those places.
 var leaseStatements = map[string]struct {
 	take, settle string
 	gets         []int

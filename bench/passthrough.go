@@ -24,8 +24,9 @@ func passName(mode string, clients int) string { return fmt.Sprintf("select/%s/%
 
 func tlsName(mode string) string { return "tls/" + mode + "/8" }
 
-// passCells are what a session pays that has nothing to do with mbus4: what `pgbench -S` does, direct, through pgbouncer and through the proxy;
-// the same with TLS from the client to the one in the middle; and much data.
+// passCells are what a session pays that has nothing to do with mbus4: what `pgbench -S` does,
+// direct, through pgbouncer and through the proxy; the same with TLS from the client to the one in
+// the middle; and much data.
 func (b *bench) passCells() []*cell {
 	var cells []*cell
 	middle := []rig.Path{b.stack.Bouncer, b.stack.Proxy}

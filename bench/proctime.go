@@ -17,9 +17,10 @@ const (
 
 func cpuName(action, mode string) string { return "cpu/" + action + "/" + mode }
 
-// cpuCells compare the proxy's processor time for calls that it knows from its cache with that for the same bytes, but for one letter, that it
-// forwards: calls of functions written by hand in a schema mbus5, which send back the same. What a transaction costs depends on
-// how busy the proxy is, so both arms are asked for the same number of transactions a second.
+// cpuCells compare the proxy's processor time for calls that it knows from its cache with that for
+// the same bytes, but for one letter, that it forwards: calls of functions written by hand in a
+// schema mbus5, which send back the same. What a transaction costs depends on how busy the proxy
+// is, so both arms are asked for the same number of transactions a second.
 func (b *bench) cpuCells() []*cell {
 	var cells []*cell
 	for _, action := range actions {

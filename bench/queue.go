@@ -29,11 +29,12 @@ func (q queueSpec) name() string {
 	return fmt.Sprintf("%s/%d/%s/%d", what, q.batch, q.mode, q.clients)
 }
 
-// takesTurns tells whether its sessions say the same statement all the time, so that the arms can take turns many times a second.
+// takesTurns tells whether its sessions say the same statement all the time, so that the arms can
+// take turns many times a second.
 func (q queueSpec) takesTurns() bool { return q.work == plain && q.batch == 1 }
 
-// queueSpecs are all cells of queues: all protocols and sizes with 8 clients; other numbers of clients, and other workloads, one
-// message at a time, by the protocols that matter to them.
+// queueSpecs are all cells of queues: all protocols and sizes with 8 clients; other numbers of
+// clients, and other workloads, one message at a time, by the protocols that matter to them.
 func queueSpecs() []queueSpec {
 	var specs []queueSpec
 	for _, action := range actions {

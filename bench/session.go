@@ -17,8 +17,8 @@ import (
 	"mbusproxy/bench/internal/rig"
 )
 
-// session is a connection that runs transactions one after another and looks only at what it must of the replies, so that it takes less
-// of the processors than pgbench does.
+// session is a connection that runs transactions one after another and looks only at what it must
+// of the replies, so that it takes less of the processors than pgbench does.
 type session struct {
 	conn        net.Conn
 	pid         int // of its server process

@@ -36,8 +36,8 @@ func (b *bench) hand(w *workload, p rig.Path) side {
 	return side{name: name, path: p.To(w.hand.database), words: w.hand}
 }
 
-// sides are those that are compared for a workload; its own is called proxy. What plain has been compared with by hand directly, or what
-// nothing would change by hand, is left out.
+// sides are those that are compared for a workload; its own is called proxy. What plain has been
+// compared with by hand directly, or what nothing would change by hand, is left out.
 func (b *bench) sides(w *workload) []side {
 	ours, bouncer := b.ours(w), b.hand(w, b.stack.Bouncer)
 	base := b.ours(plain)

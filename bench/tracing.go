@@ -44,8 +44,8 @@ func tracedCell(mode string, off, on, again rig.Path) *cell {
 	return c
 }
 
-// tracing compares posts through two proxies before one server, one of which exports a span for each to a collector on this machine. Each
-// post has a comment with a context of its own.
+// tracing compares posts through two proxies before one server, one of which exports a span for
+// each to a collector on this machine. Each post has a comment with a context of its own.
 func (b *bench) tracing(ctx context.Context, dir string, r *report) (err error) {
 	var wanted []string
 	for _, mode := range tracingModes {

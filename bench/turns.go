@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// turnLength is how long an arm's turn lasts. What else the machine does changes slowly beside it, so it meets all arms of a round alike.
+	// turnLength is how long an arm's turn lasts. What else the machine does changes slowly beside
+	// it, so it meets all arms of a round alike.
 	turnLength = 50 * time.Millisecond
 	// turnsEach is how many rounds of turns there are for each of the cell's rounds.
 	turnsEach = 20
@@ -160,7 +161,8 @@ func (h shelf) of(s side, posts bool) *stock {
 	return h[key]
 }
 
-// provide makes sure that the arm whose turn comes has messages to consume, or that those posted do not become too many.
+// provide makes sure that the arm whose turn comes has messages to consume, or that those posted do
+// not become too many.
 func (s *stock) provide(ctx context.Context, b *bench) error {
 	if s.ready && (s.posts && s.moved < stockFull || !s.posts && s.filled-s.moved > stockReserve) {
 		return nil

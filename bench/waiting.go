@@ -343,8 +343,9 @@ func (b *bench) crowd(ctx context.Context, r *waitingResult) error {
 		return err
 	}
 	r.got = c.got.Load() - first
-	// The calls end before their transactions are counted: one that has waited behind others for ten seconds looks for itself, once, and while messages
-	// come none waits for so long. The end of each is a transaction, too.
+	// The calls end before their transactions are counted: one that has waited behind others for
+	// ten seconds looks for itself, once, and while messages come none waits for so long. The end
+	// of each is a transaction, too.
 	c.stop()
 	after, err := b.transactions(ctx)
 	if err != nil {

@@ -32,8 +32,8 @@ func watchedCell(action, mode string) string {
 
 var watchedActions = []string{"select", "post", "consume"} //nolint:gochecknoglobals // constant
 
-// watchedCells compare what goes through a proxy with metrics, page and console in use, and through one with tracing as well, with what goes through one
-// without.
+// watchedCells compare what goes through a proxy with metrics, page and console in use, and through
+// one with tracing as well, with what goes through one without.
 func watchedCells(alone, watched, traced rig.Path) []*cell {
 	var cells []*cell
 	for _, action := range watchedActions {
@@ -68,7 +68,8 @@ func watchedTurn(action, mode, name string, path rig.Path, work *stock) turn {
 	return t
 }
 
-// watched starts two more proxies, with all that lets them be looked at, looks at them all the time, and runs the cells.
+// watched starts two more proxies, with all that lets them be looked at, looks at them all the
+// time, and runs the cells.
 func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) {
 	if len(b.wantedOf(watchedCells(rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
 		return nil

@@ -9,8 +9,8 @@ const (
 	queueName = "bench"
 	fillChunk = 20000 // messages posted by one statement when filling
 
-	// Of the queue with dependencies, when it is filled: message n waits for message n-waitsBehind. So many can be consumed
-	// at any time.
+	// Of the queue with dependencies, when it is filled: message n waits for message n-waitsBehind.
+	// So many can be consumed at any time.
 	waitsBehind = 2000
 
 	plainDatabase = "bench"
@@ -26,8 +26,8 @@ type workload struct {
 	ours, hand words
 }
 
-// words are the statements of one side. {n} stands for a message's number, {id} for a text that no other message has, and {prev} for
-// that of the message it waits for.
+// words are the statements of one side. {n} stands for a message's number, {id} for a text that no
+// other message has, and {prev} for that of the message it waits for.
 type words struct {
 	database  string
 	table     string // emptied before each run
@@ -42,16 +42,18 @@ type words struct {
 	pick                       string             // of a hand-written one: which rows of x are to be considered
 }
 
-// The values differ from call to call, as they do in applications: under the simple protocol every text is new. Two numbers make an
-// identity, since one of more than nine digits would be no integer to the cache of texts.
+// The values differ from call to call, as they do in applications: under the simple protocol every
+// text is new. Two numbers make an identity, since one of more than nine digits would be no integer
+// to the cache of texts.
 const newValues = `\set prev :n
 \set prevsalt :salt
 \set n random(1, 999999999)
 \set salt random(1, 999999999)
 `
 
-// post is the script that posts so many messages with one statement in a mode of pgbench's; one message in the simple protocol is of
-// literals only. The hand-written one gives the ids back, as post gives the iids.
+// post is the script that posts so many messages with one statement in a mode of pgbench's; one
+// message in the simple protocol is of literals only. The hand-written one gives the ids back, as
+// post gives the iids.
 func (w words) post(n int, mode string) string {
 	if n == 1 {
 		if w.values == plainValues || mode == simpleMode {
@@ -110,8 +112,9 @@ func handWords(table, columns, values, pick string) words {
 
 const plainValues = "hstore('n', {n}::text)"
 
-// oneValue stands for plainValues where one message is posted: a literal, as a driver sends it. What is computed, as by hstore(…), has the
-// call planned each time in the simple protocol, see docs/adr/0014-prepared-statements.md.
+// oneValue stands for plainValues where one message is posted: a literal, as a driver sends it.
+// What is computed, as by hstore(…), has the call planned each time in the simple protocol, see
+// docs/adr/0014-prepared-statements.md.
 const oneValue = "'n=>1'"
 
 // Protocols, as pgbench calls them.
@@ -145,7 +148,8 @@ var named = &workload{
 	hand: handWords("q_named", "queue, data", ":queue, "+plainValues, "where queue = :queue"),
 }
 
-// fan has ten consumers, five of them with selectors, of which each message meets one; consumed is what the first one gets.
+// fan has ten consumers, five of them with selectors, of which each message meets one; consumed is
+// what the first one gets.
 var fan = &workload{
 	name: "fan",
 	ours: func() words {
@@ -194,8 +198,8 @@ var busy = &workload{
 	}(),
 }
 
-// standIns are functions written by hand, in a schema that the proxy does not know: it forwards the same bytes, but for a letter.
-// They give rows of the same size.
+// standIns are functions written by hand, in a schema that the proxy does not know: it forwards the
+// same bytes, but for a letter. They give rows of the same size.
 var standIns = calls("mbus5", func() words {
 	w := plain.hand
 	w.end, w.values = "", plainValues

@@ -46,8 +46,8 @@ func (d *Database) NoteSemaphores() {
 	}
 }
 
-// NoteMessages tells that a transaction that may have posted messages to those queues or given some back has ended, posted that it has called
-// functions that post. It does not wait.
+// NoteMessages tells that a transaction that may have posted messages to those queues or given some
+// back has ended, posted that it has called functions that post. It does not wait.
 func (d *Database) NoteMessages(queues waiting.Queues, posted bool) {
 	d.watcher.Note(queues, posted)
 }
@@ -58,7 +58,8 @@ func (d *Database) Awaited() bool { return d.watcher.Awaited() }
 // Join takes a place in the line of those who wait for messages.
 func (d *Database) Join(key waiting.Key) *waiting.Place { return d.watcher.Lines.Join(key) }
 
-// Condition is the SQL of a selector, over t, a row of mbus4.qt_model: 1 where the message matches; see selectors.Maker. A refusal is an *Error.
+// Condition is the SQL of a selector, over t, a row of mbus4.qt_model: 1 where the message matches;
+// see selectors.Maker. A refusal is an *Error.
 func (d *Database) Condition(ctx context.Context, selector string) (sql string, err error) {
 	return d.selectors.Condition(ctx, selector)
 }

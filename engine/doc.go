@@ -1,5 +1,6 @@
-// Package engine serves databases: when one is first asked for it has its schema mbus4 installed or upgraded, and then its services
-// run until the database is gone or the engine is closed. What it does that with is in the rooms below:
+// Package engine serves databases: when one is first asked for it has its schema mbus4 installed or
+// upgraded, and then its services run until the database is gone or the engine is closed. What it
+// does that with is in the rooms below:
 //
 //   - calls: the SQL that serves calls
 //   - schema: what is installed in a database, and what may be done to it

@@ -25,8 +25,8 @@ const (
 	defaultSweepInterval = 5 * time.Second
 	failureMemory        = time.Second      // how long a database that failed is not tried again
 	openTimeout          = 30 * time.Second // one attempt: connecting, waiting for another proxy's upgrade, upgrading
-	// upgradePatience is how long those who open a database wait for a step that clients' transactions delay. Later it is done
-	// beside them.
+	// upgradePatience is how long those who open a database wait for a step that clients'
+	// transactions delay. Later it is done beside them.
 	upgradePatience = 2 * time.Second
 	upgradePause    = 5 * time.Second // before the next attempt, where one has failed
 )
@@ -49,8 +49,8 @@ type Options struct {
 	// SemaphoreInterval is the time between two full passes over the semaphores of a database, which find
 	// what was written to their tables directly; 0: 1 min.
 	SemaphoreInterval time.Duration
-	// WaitSweep is the time between two looks, for all calls that wait in a database, for messages that were posted without the engine's
-	// knowing; 0: 1 s.
+	// WaitSweep is the time between two looks, for all calls that wait in a database, for messages
+	// that were posted without the engine's knowing; 0: 1 s.
 	WaitSweep time.Duration
 }
 
@@ -116,8 +116,9 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// Init creates or upgrades the schema in the database dsn names. It waits for clients and for other programs as long as it takes.
-// Where how has it keep consumers whose selectors are bad, the Result's Warnings name them.
+// Init creates or upgrades the schema in the database dsn names. It waits for clients and for other
+// programs as long as it takes. Where how has it keep consumers whose selectors are bad, the
+// Result's Warnings name them.
 func Init(ctx context.Context, dsn string, how schema.Options) (res schema.Result, err error) {
 	err = withDatabase(ctx, dsn, func(conn *pgx.Conn) error {
 		how.Parser = cmp.Or(how.Parser, parse.New())
@@ -194,8 +195,8 @@ func (e *Engine) Database(ctx context.Context, name string) (*Database, error) {
 	}
 }
 
-// Recall returns the database of that name if it is ready for use and nothing has to be waited for to know that; else nil. It tells the
-// services that the database is in use.
+// Recall returns the database of that name if it is ready for use and nothing has to be waited for
+// to know that; else nil. It tells the services that the database is in use.
 func (e *Engine) Recall(name string) *Database {
 	e.mu.Lock()
 	ent := e.registry[name]
@@ -265,8 +266,8 @@ func (ent *entry) stale(now time.Time) bool {
 	}
 }
 
-// attempt opens a database, tells those who wait through ent, and then lets the database's services run until it is forgotten
-// or gone, or the engine closes.
+// attempt opens a database, tells those who wait through ent, and then lets the database's services
+// run until it is forgotten or gone, or the engine closes.
 func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 	db, err := e.open(ctx, name)
 	if err != nil {

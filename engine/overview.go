@@ -46,8 +46,9 @@ type TaskCount struct{ Waiting, Active int64 }
 // mostCounted is where counting ends for which nothing is estimated.
 const mostCounted = 10000
 
-// What clients make names of is not listed: temporary queues, of which each session may have some. A time that is none, or thousands of years ago, somebody has
-// written past the functions; a difference to it is an error of the server's, or none that a Duration holds.
+// What clients make names of is not listed: temporary queues, of which each session may have some.
+// A time that is none, or thousands of years ago, somebody has written past the functions; a
+// difference to it is an error of the server's, or none that a Duration holds.
 const (
 	queuesSQL    = `select q.qname, q.kind, (select count(*) from mbus4.consumer c where c.qname = q.qname and c.target is null) from mbus4.queue q where q.kind <> 'temp'`
 	consumersSQL = `select c.queue, c.consumer, c.ready, c.delayed, c.waiting, c.leased, c.held, c.dead, c.selector_errors,
@@ -60,8 +61,8 @@ order by c.ready + c.delayed + c.waiting + c.leased desc, c.queue, c.consumer`
 	pg_catalog.pg_stat_get_tuples_inserted('mbus4.message'::regclass), pg_catalog.pg_stat_get_tuples_deleted('mbus4.message'::regclass)`
 )
 
-// Overview counts what there is in the database, over a connection of its own. It costs what the view mbus4.consumers does. Errors are those of
-// the connection and the server.
+// Overview counts what there is in the database, over a connection of its own. It costs what the
+// view mbus4.consumers does. Errors are those of the connection and the server.
 func (d *Database) Overview(ctx context.Context) (o Overview, err error) {
 	conn, err := d.installed.Dial(ctx, d.engine.server)
 	if err != nil {
@@ -141,7 +142,8 @@ func (e *Engine) Databases() (out []*Database) {
 	return out
 }
 
-// DatabaseExists reports whether the server has a database of that name. Errors are those of the connection and the server.
+// DatabaseExists reports whether the server has a database of that name. Errors are those of the
+// connection and the server.
 func (e *Engine) DatabaseExists(ctx context.Context, name string) (is bool, err error) {
 	conn, err := e.server.ConnectRaw(ctx)
 	if err != nil {

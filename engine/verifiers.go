@@ -97,8 +97,8 @@ func (v *Verifiers) enter(ctx context.Context) error {
 
 func (v *Verifiers) leave() { <-v.turn }
 
-// ask runs a query and returns the one value of its first row, "" for null or no row. Where the connection turns out to have
-// died since the last lookup, ask tries again with a new one.
+// ask runs a query and returns the one value of its first row, "" for null or no row. Where the
+// connection turns out to have died since the last lookup, ask tries again with a new one.
 func (v *Verifiers) ask(ctx context.Context, sql string, args ...string) (string, error) {
 	if v.closed {
 		return "", &refusal.Error{Code: refusal.AdminShutdown, Message: "mbusproxy is shutting down", Hint: "In a moment you should be able to reconnect and repeat your command."}

@@ -12,7 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestImage builds the image and runs it with Debian's buildah, without a registry: as nobody, with nothing in it but the program.
+// TestImage builds the image and runs it with Debian's buildah, without a registry: as nobody, with
+// nothing in it but the program.
 func TestImage(t *testing.T) {
 	needLong(t, "buildah")
 	dist := t.TempDir()

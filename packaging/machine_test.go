@@ -24,7 +24,8 @@ type machine struct {
 	leader  string // the number of its systemd
 }
 
-// boot begins in a tree of cgroups of the second version, which the container's systemd divides up, whichever this machine has.
+// boot begins in a tree of cgroups of the second version, which the container's systemd divides up,
+// whichever this machine has.
 const boot = `
 umount -R /sys/fs/cgroup || umount -l /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup || exit 1

@@ -21,7 +21,8 @@ import (
 // fiveMinutes is what the README promises.
 const fiveMinutes = 5 * time.Minute
 
-// TestNewcomer does on a clean Debian what the README says one with a package and a Postgres does, and looks at the page and the metrics.
+// TestNewcomer does on a clean Debian what the README says one with a package and a Postgres does,
+// and looks at the page and the metrics.
 func TestNewcomer(t *testing.T) {
 	needLong(t, "mmdebstrap", "systemd-nspawn", "nsenter", "unshare")
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))

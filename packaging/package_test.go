@@ -59,14 +59,15 @@ func startPostgres(t *testing.T) *pgcluster.Cluster {
 	return server
 }
 
-// everything lists all files of the system with owner and mode, and the users: what a package may leave behind. Not what dpkg,
-// systemd and the kernel note for themselves.
+// everything lists all files of the system with owner and mode, and the users: what a package may
+// leave behind. Not what dpkg, systemd and the kernel note for themselves.
 const everything = `find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /var/tmp -o -path /root ` +
 	`-o -path /var/lib/dpkg -o -path /var/log -o -path /var/cache -o -path /var/lib/systemd \) -prune -o ! -path '/etc/*-' -printf '%p %U:%G %m\n' | sort; ` +
 	`sort /etc/passwd /etc/group; find /etc/systemd /run/systemd/transient /run/mbusproxy 2>/dev/null | sort`
 
-// TestPackage goes the way of docs/install.md on a clean Debian, with the real systemd and the unit as it is: install, start, use
-// through psql, upgrade under traffic, reload, purge. Nothing is left.
+// TestPackage goes the way of docs/install.md on a clean Debian, with the real systemd and the unit
+// as it is: install, start, use through psql, upgrade under traffic, reload, purge. Nothing is
+// left.
 func TestPackage(t *testing.T) {
 	needLong(t, "mmdebstrap", "systemd-nspawn", "nsenter", "unshare")
 	dist := t.TempDir()
@@ -145,7 +146,8 @@ func descriptors(t *testing.T) uint64 {
 	return min(131072, here.Max)
 }
 
-// underTraffic does something while clients come, post in a transaction and go. None gets an error, and each message is there once.
+// underTraffic does something while clients come, post in a transaction and go. None gets an error,
+// and each message is there once.
 func (m *machine) underTraffic(dsn string, something func()) {
 	m.t.Helper()
 	ctx, cancel := context.WithCancel(m.t.Context())

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRPM looks into the other package, and installs, upgrades and erases it by rpm in a root of Debian, for there is none of its own
-// kind here: files and scripts, without a systemd that runs.
+// TestRPM looks into the other package, and installs, upgrades and erases it by rpm in a root of
+// Debian, for there is none of its own kind here: files and scripts, without a systemd that runs.
 func TestRPM(t *testing.T) {
 	needLong(t, "rpm", "mmdebstrap", "chroot")
 	dist := t.TempDir()

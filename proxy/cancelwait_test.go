@@ -18,7 +18,8 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// waitingRewriter has statements with mbus4 wait until the test ends their waits. It stops at one place of their way, which the test names.
+// waitingRewriter has statements with mbus4 wait until the test ends their waits. It stops at one
+// place of their way, which the test names.
 type waitingRewriter struct {
 	proxytest.Stepping
 	place            string
@@ -123,7 +124,8 @@ var waitForms = map[string]struct {
 	"extended": {proxytest.Messages(proxytest.Parse("", waitText), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()), parsed + waitEnded + idle},
 }
 
-// TestCancelOnTheWay: a cancel request ends a statement that waits wherever on its way it is, and nothing that the client sends later.
+// TestCancelOnTheWay: a cancel request ends a statement that waits wherever on its way it is, and
+// nothing that the client sends later.
 func TestCancelOnTheWay(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		for name, form := range waitForms {
@@ -207,7 +209,8 @@ func holdCancels(t *testing.T) *heldCancels {
 	return h
 }
 
-// TestCancelBehindKey: a client may cancel as soon as it has its key. What it sent behind its login is cancelled, however late the session begins to run.
+// TestCancelBehindKey: a client may cancel as soon as it has its key. What it sent behind its login
+// is cancelled, however late the session begins to run.
 func TestCancelBehindKey(t *testing.T) {
 	ready := []byte{wire.MsgReadyForQuery, 0, 0, 0, 5, 'I'}
 	eachWay(t, func(t *testing.T, way how) {
@@ -259,8 +262,9 @@ func TestCancelBehindKey(t *testing.T) {
 	})
 }
 
-// TestCancelBeforeWait: a cancel request that comes before the statement has been read, and to the server when that has nothing to cancel, ends the wait of the
-// first statement behind it, and of no other.
+// TestCancelBeforeWait: a cancel request that comes before the statement has been read, and to the
+// server when that has nothing to cancel, ends the wait of the first statement behind it, and of no
+// other.
 func TestCancelBeforeWait(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		for name, form := range waitForms {
@@ -301,7 +305,8 @@ func TestCancelBeforeWait(t *testing.T) {
 	})
 }
 
-// TestCancelBehindOthers: of statements sent at once the one that runs is cancelled, and not the wait of the one behind it.
+// TestCancelBehindOthers: of statements sent at once the one that runs is cancelled, and not the
+// wait of the one behind it.
 func TestCancelBehindOthers(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		for name, form := range waitForms {

@@ -18,10 +18,12 @@ import (
 // Config says how a Server listens, where sessions go and what limits hold. It is not changed by
 // the Server and must not be changed after New.
 type Config struct {
-	// Listen holds "host:port" or the directory of a unix socket (an absolute path), at least one, unless there is Inherited.
+	// Listen holds "host:port" or the directory of a unix socket (an absolute path), at least one,
+	// unless there is Inherited.
 	Listen []string
-	// Inherited are sockets that a service manager listens on, which are served in place of Listen. The Server owns its
-	// listeners and closes them; the manager keeps the sockets, with what is in their queues, for a successor: see Shutdown.
+	// Inherited are sockets that a service manager listens on, which are served in place of Listen.
+	// The Server owns its listeners and closes them; the manager keeps the sockets, with what is in
+	// their queues, for a successor: see Shutdown.
 	Inherited []net.Listener
 	// Upstream is a DSN or URL as libpq reads it. Used are host, port, sslmode, sslrootcert,
 	// sslcert, sslkey, sslnegotiation, connect_timeout and target_session_attrs; several hosts are

@@ -12,12 +12,14 @@ import (
 
 // Console serves those who log in to a database that is none of the server's. It is safe for concurrent use.
 type Console interface {
-	// Login returns, for the name of a database that is a console, the database in which the server is to check who logs in. It may take its
-	// time; ctx ends with the startup.
+	// Login returns, for the name of a database that is a console, the database in which the server
+	// is to check who logs in. It may take its time; ctx ends with the startup.
 	Login(ctx context.Context, database string) (instead string, ok bool)
-	// Serve talks to a client that has logged in, from its first message on, until it leaves, the connection breaks or ctx ends. server is its
-	// session at the server, which is idle. When ctx ends, nothing can be read any more; what is under way may be answered within
-	// endpoint.GoodbyeTime, and the client is told why it loses the connection once Serve has returned.
+	// Serve talks to a client that has logged in, from its first message on, until it leaves, the
+	// connection breaks or ctx ends. server is its session at the server, which is idle. When ctx
+	// ends, nothing can be read any more; what is under way may be answered within
+	// endpoint.GoodbyeTime, and the client is told why it loses the connection once Serve has
+	// returned.
 	Serve(ctx context.Context, client, server io.ReadWriter, user, database string)
 }
 

@@ -27,7 +27,8 @@ func (c lateConsole) Serve(ctx context.Context, client, _ io.ReadWriter, _, _ st
 	}
 }
 
-// What a console does while the server shuts down is answered, and both it and one at which nothing is asked say why they end.
+// What a console does while the server shuts down is answered, and both it and one at which nothing
+// is asked say why they end.
 func TestConsoleAtShutdown(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		console := lateConsole{make(chan struct{})}

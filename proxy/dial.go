@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// Dial connects to the Server from within the program, as a client does over a unix socket: what the returned connection sends begins with a
-// startup packet, and the server authenticates it as anybody. Nothing of it can be reached from outside of the process.
+// Dial connects to the Server from within the program, as a client does over a unix socket: what
+// the returned connection sends begins with a startup packet, and the server authenticates it as
+// anybody. Nothing of it can be reached from outside of the process.
 func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {

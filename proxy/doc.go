@@ -1,6 +1,7 @@
 // Package proxy is the wire: it listens, negotiates TLS, relays startup and authentication, and
-// then moves protocol messages between a client and a Postgres server. This package is its face: the [Server] and what it does
-// as a whole, which is to accept, to reload, to drain and to cancel. The rooms below do the work:
+// then moves protocol messages between a client and a Postgres server. This package is its face:
+// the [Server] and what it does as a whole, which is to accept, to reload, to drain and to cancel.
+// The rooms below do the work:
 //
 //	wire        the bytes of the protocol
 //	fatal       what the proxy itself says to clients
@@ -23,7 +24,8 @@
 //
 // # What it refuses to know
 //
-// SQL, the schema mbus4, passwords (it handles verifiers of them), and which statements matter: that is the Rewriter's part.
+// SQL, the schema mbus4, passwords (it handles verifiers of them), and which statements matter:
+// that is the Rewriter's part.
 //
 // # Names
 //

@@ -228,8 +228,9 @@ func some[E any](all []E, n int) []E {
 	return all[:n]
 }
 
-// maybeMissed tells of a place that another run of the session may not have: how the records of TLS fall, which hold more
-// replies each the later the proxy reads them, and what comes behind the commit depend on the time.
+// maybeMissed tells of a place that another run of the session may not have: how the records of TLS
+// fall, which hold more replies each the later the proxy reads them, and what comes behind the
+// commit depend on the time.
 func (b *faultBench) maybeMissed(side string, p wiretest.Plan) bool {
 	return p.Connection > 0 || p.Middle || p.Direction == wiretest.Back && side == "client" || p.Frame >= b.frames[side][0][p.Direction]-6
 }

@@ -14,8 +14,9 @@ import (
 // that ends first has the kernel give new ones to the other, and serves what still comes out of
 // its own queue as if nothing were.
 //
-// The queue of an inherited socket (Config.Inherited) stays with the service manager. So the process that ends stops accepting at
-// once: what comes from then on waits in the queue for the next process. What it has accepted it serves as it would otherwise.
+// The queue of an inherited socket (Config.Inherited) stays with the service manager. So the
+// process that ends stops accepting at once: what comes from then on waits in the queue for the
+// next process. What it has accepted it serves as it would otherwise.
 const (
 	// HandoverLimit bounds what a handover adds to the time Shutdown takes.
 	HandoverLimit = 5 * time.Second

@@ -265,7 +265,8 @@ func (r *running) dsn(more string) string {
 	return fmt.Sprintf("host=%s port=%s user=postgres dbname=postgres sslmode=disable %s", host, port, more)
 }
 
-// deadPort is a port of loopback that refuses connections and stays taken until the test ends: bound, and nobody listens.
+// deadPort is a port of loopback that refuses connections and stays taken until the test ends:
+// bound, and nobody listens.
 func deadPort(t *testing.T) int {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

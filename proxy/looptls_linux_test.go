@@ -22,8 +22,9 @@ func (c *corked) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// TestLoopRecordsHeldBack: of what one read of the socket gives, crypto/tls hands out a record at a time. A loop comes to all of
-// them, also when it does not read the client while the Rewriter has a statement, and although no event follows.
+// TestLoopRecordsHeldBack: of what one read of the socket gives, crypto/tls hands out a record at a
+// time. A loop comes to all of them, also when it does not read the client while the Rewriter has a
+// statement, and although no event follows.
 func TestLoopRecordsHeldBack(t *testing.T) {
 	const more = 20
 	r := newHolding()

@@ -169,8 +169,8 @@ func (o oddStart) play(addr string) (end oddEnd) {
 	return end
 }
 
-// comparable clears what is another in each session: the key of cancel requests, salts and nonces, and the places in the
-// server's source if the proxy says it.
+// comparable clears what is another in each session: the key of cancel requests, salts and nonces,
+// and the places in the server's source if the proxy says it.
 func (o oddStart) comparable(b []byte) []byte {
 	out := slices.Clone(b)
 	at := 0

@@ -62,7 +62,8 @@ func (s *scripted) runs() {
 	s.say(&pgproto3.BindComplete{}, &pgproto3.NoData{}, &pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")}, cleared, ready)
 }
 
-// refuse tells the proxy that the statement is gone, but not yet that the server is ready. Behind it comes a notice, which the client gets.
+// refuse tells the proxy that the statement is gone, but not yet that the server is ready. Behind
+// it comes a notice, which the client gets.
 func (e *ending) refuse() {
 	e.Helper()
 	e.server.say(cleared, vanished, hello)

@@ -175,8 +175,8 @@ func (s *Server) accept(l net.Listener) {
 	}
 }
 
-// take begins the startup of a connection, once there is a place for it: the system keeps those that come meanwhile. It reports false when the server
-// is ending, with the connection closed.
+// take begins the startup of a connection, once there is a place for it: the system keeps those
+// that come meanwhile. It reports false when the server is ending, with the connection closed.
 func (s *Server) take(conn net.Conn) bool {
 	if !s.enter() {
 		_ = conn.Close()

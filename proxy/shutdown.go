@@ -7,10 +7,11 @@ import (
 	"mbusproxy/proxy/relay"
 )
 
-// Shutdown stops accepting, ends idle sessions with 57P01 and busy ones when they become idle,
-// at the latest after Config.DrainTimeout; what these still run is cancelled. It returns when all have ended, or with ctx's error
-// when that ends before; the sessions left are then cut off. With Config.ReusePort or
-// Config.Inherited it first leaves the addresses to a successor, which may take HandoverLimit.
+// Shutdown stops accepting, ends idle sessions with 57P01 and busy ones when they become idle, at
+// the latest after Config.DrainTimeout; what these still run is cancelled. It returns when all have
+// ended, or with ctx's error when that ends before; the sessions left are then cut off. With
+// Config.ReusePort or Config.Inherited it first leaves the addresses to a successor, which may take
+// HandoverLimit.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.handOver(ctx)
 	s.stopAccepting()

@@ -54,8 +54,8 @@ func TestSocketOptions(t *testing.T) {
 	}
 }
 
-// descriptors are those of the only session: the sockets of this process that lead to the client and to the server, found by
-// their peers' addresses.
+// descriptors are those of the only session: the sockets of this process that lead to the client
+// and to the server, found by their peers' addresses.
 func (r *running) descriptors(t *testing.T, w *wireClient) map[string]int {
 	t.Helper()
 	ports := map[int]string{w.conn.LocalAddr().(*net.TCPAddr).Port: "client", shared.cluster.Port(): "server"}

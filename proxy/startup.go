@@ -99,8 +99,8 @@ func (s *Server) refuse(ctx context.Context, l *endpoint.Endpoint, st *startup.C
 	l.CloseWrite()
 }
 
-// startup returns the session and what the server sent behind its first ReadyForQuery, or who has logged in to the console. Neither
-// and a nil error mean that a cancel request was served.
+// startup returns the session and what the server sent behind its first ReadyForQuery, or who has
+// logged in to the console. Neither and a nil error mean that a cancel request was served.
 func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.Client) (*relay.Session, *consoleLogin, []byte, error) {
 	p, err := startup.Negotiate(ctx, l, st, s.TLS())
 	if err != nil {
@@ -174,8 +174,9 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 // secretLen is the length of statements.Context.Secret, in letters of 5 bits.
 const secretLen = 16
 
-// connect finds a server that takes the session and relays authentication with it, for which a is the beginning. keyed is called with the session's
-// cancel key before the client has it, unless it is nil.
+// connect finds a server that takes the session and relays authentication with it, for which a is
+// the beginning. keyed is called with the session's cancel key before the client has it, unless it
+// is nil.
 func (s *Server) connect(ctx context.Context, p wire.StartupPacket, a auth.Exchange, keyed func(wire.CancelKey, upstream.Target)) (*auth.Greeting, *upstream.Connection, error) {
 	p, a.AsIf = p.Asked()
 	up, err := s.upstreams.Route(ctx)

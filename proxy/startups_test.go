@@ -74,9 +74,10 @@ func residentMiB(t *testing.T) int {
 	return pages * os.Getpagesize() >> 20
 }
 
-// TestSilentStartups: 3,000 connections that say nothing, 500 that stop within a TLS handshake, 2,200 with a large one, and somebody who logs
-// in beside them, from another address and from the same one. The silent ones do not add up beyond the bound, and one
-// session that was there before notices nothing.
+// TestSilentStartups: 3,000 connections that say nothing, 500 that stop within a TLS handshake,
+// 2,200 with a large one, and somebody who logs in beside them, from another address and from the
+// same one. The silent ones do not add up beyond the bound, and one session that was there before
+// notices nothing.
 func TestSilentStartups(t *testing.T) {
 	raiseFileLimit(t)
 	p := start(t, how{}, func(c *Config) { c.TLS, c.StartupTimeout, c.MaxConnections = shared.serverTLS(), time.Minute, 5 })

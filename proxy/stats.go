@@ -88,6 +88,6 @@ func (s *Server) Ending() bool {
 	return s.state == serverEnding
 }
 
-// EndSession ends the session with that number (relay.Observation.ID), as Shutdown ends those that are left: its client gets 57P01. It reports
-// whether there is such a session.
+// EndSession ends the session with that number (relay.Observation.ID), as Shutdown ends those that
+// are left: its client gets 57P01. It reports whether there is such a session.
 func (s *Server) EndSession(id uint64) bool { return s.sessions.EndOne(id) }

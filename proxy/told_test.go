@@ -13,8 +13,8 @@ import (
 	"mbusproxy/proxy/internal/proxytest"
 )
 
-// TestNothingToldBeforeLogin: a client that has not logged in hears that there is no session, but not where servers are,
-// as whom the proxy asks them, or what its system said. The log has it.
+// TestNothingToldBeforeLogin: a client that has not logged in hears that there is no session, but
+// not where servers are, as whom the proxy asks them, or what its system said. The log has it.
 func TestNothingToldBeforeLogin(t *testing.T) {
 	dead := deadPort(t)
 	leaves := proxytest.Pretend(t, func(net.Conn) {}).Port

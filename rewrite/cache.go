@@ -14,10 +14,12 @@ const (
 	cacheEntries = 2048
 	// cacheBytes bounds what all entries hold, in bytes as size counts them.
 	cacheBytes = 32 << 20
-	// cacheTextLimit is the length of the longest skeleton that is kept, in bytes. It is also that of the longest text: of
-	// a plan for a longer text, the plan for the text with empty strings is kept.
+	// cacheTextLimit is the length of the longest skeleton that is kept, in bytes. It is also that
+	// of the longest text: of a plan for a longer text, the plan for the text with empty strings is
+	// kept.
 	cacheTextLimit = 16 << 10
-	// cacheEntryLimit is the size of the largest entry, in bytes. It keeps out plans that are much longer than their text.
+	// cacheEntryLimit is the size of the largest entry, in bytes. It keeps out plans that are much
+	// longer than their text.
 	cacheEntryLimit = 1 << 20
 )
 
@@ -97,8 +99,8 @@ func (c *cached) size(key cacheKey) int {
 	return n
 }
 
-// cache keeps what is known of the skeletons that were used last. The number of its entries is bounded, and so are their
-// bytes.
+// cache keeps what is known of the skeletons that were used last. The number of its entries is
+// bounded, and so are their bytes.
 type cache struct {
 	limit    int
 	maxBytes int

@@ -13,8 +13,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Candidates returns the calls of a text without the schema that may be ours, each kind once. A text that cannot be parsed
-// has none, nor has one for whose turn at the parser ctx does not last; Rewrite says what is wrong with it.
+// Candidates returns the calls of a text without the schema that may be ours, each kind once. A
+// text that cannot be parsed has none, nor has one for whose turn at the parser ctx does not last;
+// Rewrite says what is wrong with it.
 func (r *Rewriter) Candidates(ctx context.Context, text string, session plan.Session) []detect.Candidate {
 	if !r.unqualified.Mentions([]byte(text)) {
 		return nil
@@ -49,8 +50,8 @@ func (r *Rewriter) Candidates(ctx context.Context, text string, session plan.Ses
 	return known.candidates
 }
 
-// HintUnqualified adds a hint to an error about a function that the server did not find, where the name is one of those that
-// are served without the schema. It reports whether it did.
+// HintUnqualified adds a hint to an error about a function that the server did not find, where the
+// name is one of those that are served without the schema. It reports whether it did.
 func (r *Rewriter) HintUnqualified(rep *plan.Report) bool {
 	name, missing := plan.MissingFunction(rep)
 	if _, ours := r.unqualified.Lookup(name); !missing || !ours {

@@ -9,9 +9,9 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// Whoever has a turn at the parser asks for no other: else as many sessions as there are turns could wait for one another,
-// and with them everybody. Here one text means something else in each of two databases, so it is read again and again, and it
-// holds a condition that is parsed as well.
+// Whoever has a turn at the parser asks for no other: else as many sessions as there are turns
+// could wait for one another, and with them everybody. Here one text means something else in each
+// of two databases, so it is read again and again, and it holds a condition that is parsed as well.
 func TestRewriteHasOneTurnAtATime(t *testing.T) {
 	t.Parallel()
 	r := newRewriter(shortFragments{})

@@ -36,7 +36,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// No client can send a zero byte, which marks a place: to the parser it is the end of the text, as it is in the protocol.
+// No client can send a zero byte, which marks a place: to the parser it is the end of the text, as
+// it is in the protocol.
 func TestZeroByte(t *testing.T) {
 	for _, sql := range []string{
 		"select * from mbus4.dyn_consume('q', selector => 't.iid = ''" + sqlfuncs.SecretPlace + "''')",

@@ -139,7 +139,8 @@ func TestUnseenHint(t *testing.T) {
 	}
 }
 
-// A text that creates a function is forwarded, and calls in the body are explained: the server gives no context for them.
+// A text that creates a function is forwarded, and calls in the body are explained: the server
+// gives no context for them.
 func TestBodies(t *testing.T) {
 	long := strings.Repeat("x", cacheTextLimit)
 	for sql, creates := range map[string]bool{

@@ -15,8 +15,8 @@ import (
 
 const preludeText = "select 'own prelude' ;; -- one\n do 'own prelude; 2';"
 
-// checkWithPreludes checks that the text with its prelude statements parses, and that these are the hidden ones. That of a
-// procedure is seen, for it stands for its statement.
+// checkWithPreludes checks that the text with its prelude statements parses, and that these are the
+// hidden ones. That of a procedure is seen, for it stands for its statement.
 func checkWithPreludes(t *testing.T, p *plan.Plan) {
 	t.Helper()
 	hidden := 0

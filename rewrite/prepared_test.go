@@ -8,7 +8,8 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// What the values of a prepared text are, and which texts are not prepared: they name what a session may change the meaning of.
+// What the values of a prepared text are, and which texts are not prepared: they name what a
+// session may change the meaning of.
 func TestPrepared(t *testing.T) {
 	r := newRewriter(shortFragments{})
 	for text, want := range map[string][]string{
@@ -88,7 +89,8 @@ func TestPreparedID(t *testing.T) {
 	}
 }
 
-// An error about a parameter is one about the literal, with its place; one about the statement points into the client's text.
+// An error about a parameter is one about the literal, with its place; one about the statement
+// points into the client's text.
 func TestPreparedReport(t *testing.T) {
 	r := newRewriter(shortFragments{})
 	r.Rewrite(t.Context(), "select mbus4.post('q', 'a=>1')", utf8Session, testEnv)

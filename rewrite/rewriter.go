@@ -38,8 +38,8 @@ type Rewriter struct {
 	unqualified *detect.Unqualified
 	cache       *cache
 	parser      *parse.Parser
-	// longTurns has a place for each long text that is read at a time: one processor fewer than there are, to leave one for
-	// other work.
+	// longTurns has a place for each long text that is read at a time: one processor fewer than
+	// there are, to leave one for other work.
 	longTurns chan struct{}
 	counts    counts
 }
@@ -58,8 +58,9 @@ func (r *Rewriter) Counts() Counts {
 	return Counts{Hits: r.counts.hits.Load(), Misses: r.counts.misses.Load(), Parser: r.parser.Counts()}
 }
 
-// New returns a Rewriter that serves calls with the SQL of fragments. unqualified are the names of functions that are served
-// without the schema, too; nil for none. All that is parsed of what clients send shares one parser and its budget.
+// New returns a Rewriter that serves calls with the SQL of fragments. unqualified are the names of
+// functions that are served without the schema, too; nil for none. All that is parsed of what
+// clients send shares one parser and its budget.
 func New(fragments place.Fragments, unqualified *detect.Unqualified, parser *parse.Parser) *Rewriter {
 	return &Rewriter{
 		fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parser,
@@ -84,12 +85,13 @@ func (r *Rewriter) key(skel string, session plan.Session) cacheKey {
 	return k
 }
 
-// Rewrite returns the plan for a text, which may hold several statements. It returns nil for a text that is to be forwarded
-// as it is: it holds no call, or it does not parse, and then the server's error is the right one. For one that creates a
-// function it returns a plan that forwards it.
+// Rewrite returns the plan for a text, which may hold several statements. It returns nil for a text
+// that is to be forwarded as it is: it holds no call, or it does not parse, and then the server's
+// error is the right one. For one that creates a function it returns a plan that forwards it.
 //
-// env is called only for a text that holds a call, or names a table or another function of the schema, which it may create. A
-// text that is too much for the parser is refused, and so is one for whose turn at the parser ctx does not last.
+// env is called only for a text that holds a call, or names a table or another function of the
+// schema, which it may create. A text that is too much for the parser is refused, and so is one for
+// whose turn at the parser ctx does not last.
 func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Session, env func() (plan.Env, *plan.Refusal)) *plan.Plan {
 	enc := lex.EncodingOf(session.Encoding)
 	if len(text) > cacheTextLimit { // before memory is taken for it
@@ -160,8 +162,8 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 	return p.Checked().Traced(session.Trace).WithPreparable(v.preparable, literals)
 }
 
-// Recall returns what Rewrite would for a text, where that is in the cache and nothing has to be known before the plan's text runs;
-// else nil. It waits for nothing.
+// Recall returns what Rewrite would for a text, where that is in the cache and nothing has to be
+// known before the plan's text runs; else nil. It waits for nothing.
 func (r *Rewriter) Recall(text string, session plan.Session, env plan.Env) *plan.Plan {
 	if len(text) > cacheTextLimit {
 		return nil
@@ -186,8 +188,8 @@ func (r *Rewriter) counted(hit bool) {
 	r.counts.misses.Add(1)
 }
 
-// weigh reads the tokens of a long text and reports whether it is worth parsing. If not, it returns the plan that refuses
-// it, or nil if it is to be forwarded. Few texts are weighed at a time.
+// weigh reads the tokens of a long text and reports whether it is worth parsing. If not, it returns
+// the plan that refuses it, or nil if it is to be forwarded. Few texts are weighed at a time.
 func (r *Rewriter) weigh(ctx context.Context, text string, session plan.Session) (p *plan.Plan, worth bool) {
 	select {
 	case r.longTurns <- struct{}{}:

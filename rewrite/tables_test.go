@@ -6,7 +6,8 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// A text that uses a table of the schema, or a function that is not served, which must exist then, is forwarded as it is, the first time and later.
+// A text that uses a table of the schema, or a function that is not served, which must exist then,
+// is forwarded as it is, the first time and later.
 func TestTablesOfTheSchema(t *testing.T) {
 	for sql, want := range map[string]bool{
 		`insert into mbus4.work_queue(payload) values ('{}')`:             true,

@@ -59,7 +59,8 @@ func shortCut(word, decides string, args []*expr) *expr {
 	}
 	e := merge(boolean, "("+strings.Join(vals, word)+")", args...)
 	e.err = shortCutErr(decides, args)
-	// With a value there may be an error all the same: an operand that decides hides the null of one before it that failed.
+	// With a value there may be an error all the same: an operand that decides hides the null of
+	// one before it that failed.
 	for _, a := range args[:len(args)-1] {
 		e.nulls = e.nulls && a.err == ""
 	}

@@ -59,7 +59,8 @@ func TestCastsOfTexts(t *testing.T) {
 	}
 }
 
-// Constants that are null, which Postgres takes as a reason not to look at the rest, and other forms the generator leaves out.
+// Constants that are null, which Postgres takes as a reason not to look at the rest, and other
+// forms the generator leaves out.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	conn := newDatabase(t, "")

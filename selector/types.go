@@ -48,7 +48,8 @@ func (t typ) isInt() bool    { return t == int2 || t == int4 || t == int8 }
 func (t typ) isNumber() bool { return t >= int2 && t <= float8 }
 func (t typ) isTime() bool   { return t == date || t == timestamp }
 
-// holds reports whether values of the type hold others by their keys: there are no arrays of them, and they are equal or not.
+// holds reports whether values of the type hold others by their keys: there are no arrays of them,
+// and they are equal or not.
 func (t typ) holds() bool { return t == hstore || t == jsonb }
 
 func (t typ) String() string {

@@ -34,8 +34,9 @@ var (
 	}
 )
 
-// functions lists the functions of the message bus; those of the work queue and the semaphore follow (workqueue.go, semaphore.go). Families come after the plain functions: an exact
-// name always wins over a family's reading of it.
+// functions lists the functions of the message bus; those of the work queue and the semaphore
+// follow (workqueue.go, semaphore.go). Families come after the plain functions: an exact name
+// always wins over a family's reading of it.
 var functions = []*Func{
 	{
 		Name: "create_queue", Result: Void, Effect: Writes,

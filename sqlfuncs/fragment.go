@@ -18,9 +18,11 @@ type Use struct {
 	Condition string
 	// Numbered is set, with Rows, where each row of the arguments is a call of its own and n its number in the text.
 	Numbered bool
-	// Reads holds the names of the columns of the result that the statement reads, in alphabetical order; nil where it may read all.
+	// Reads holds the names of the columns of the result that the statement reads, in alphabetical
+	// order; nil where it may read all.
 	Reads []string
-	// Traced is the width of the statement's trace context, which is kept with what the call posts; 0: it has none. See TracePlace.
+	// Traced is the width of the statement's trace context, which is kept with what the call posts;
+	// 0: it has none. See TracePlace.
 	Traced int
 	// InPlace asks for an expression that the server evaluates where it stands, as often as it does
 	// any volatile function; Rows makes no difference then. Functions with Func.Prelude have none.
@@ -54,13 +56,14 @@ func (n Names) Argument(param string) string {
 // Fragment is the SQL that serves one call; package engine/calls owns the texts, package rewrite splices
 // them. Exactly one of the two is set.
 type Fragment struct {
-	// Expr is an expression that may stand where the call stands. It must bind as a function's call does: in parentheses,
-	// or nothing weaker than a cast.
+	// Expr is an expression that may stand where the call stands. It must bind as a function's call
+	// does: in parentheses, or nothing weaker than a cast.
 	Expr string
-	// CTEs is the text of one or more common table expressions, separated by commas. They read the arguments from
-	// <Call>_args, whose columns are n and the function's parameters. The last one is <Call>, with columns n and the name
-	// of the function that serves the call; n says for which row of the arguments a result is. Where the call
-	// has Rows and yields a set, a third column o orders the results of one n.
+	// CTEs is the text of one or more common table expressions, separated by commas. They read the
+	// arguments from <Call>_args, whose columns are n and the function's parameters. The last one
+	// is <Call>, with columns n and the name of the function that serves the call; n says for which
+	// row of the arguments a result is. Where the call has Rows and yields a set, a third column o
+	// orders the results of one n.
 	CTEs string
 }
 

@@ -74,8 +74,9 @@ type Func struct {
 	EitherOrder bool
 	// Amount is the name of the parameter that bounds how many rows a set has, and of which null is no bound; or "".
 	Amount string
-	// Wait is the name of the parameter that says how long a call waits where there is nothing for it yet, or "". Its functions do not know
-	// it, and its texts only where it WaitsForOne: the wait comes before the statement.
+	// Wait is the name of the parameter that says how long a call waits where there is nothing for
+	// it yet, or "". Its functions do not know it, and its texts only where it WaitsForOne: the
+	// wait comes before the statement.
 	Wait string
 	// Prelude says that a prelude statement does the work, before the statement that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
@@ -89,7 +90,8 @@ func (f *Func) WaitsForOne() bool {
 	return f.Wait != "" && (f.Serves == "take" || f.Serves == "take_from")
 }
 
-// Takes reports whether calls take messages, so that the transaction holds them until it ends. A function that returns no set takes one at most.
+// Takes reports whether calls take messages, so that the transaction holds them until it ends. A
+// function that returns no set takes one at most.
 func (f *Func) Takes() bool {
 	switch f.Serves {
 	case "consume", "consumen", "consume_json", "dyn_consume", "take", "take_from", "lease", "get_next_message":

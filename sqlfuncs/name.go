@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Fold folds a name of a queue, a consumer or a function to lower case: A to Z and nothing else, as the server does with names
-// that are not quoted, and as its lower() does in the collation "C", whatever the language of the database.
+// Fold folds a name of a queue, a consumer or a function to lower case: A to Z and nothing else, as
+// the server does with names that are not quoted, and as its lower() does in the collation "C",
+// whatever the language of the database.
 func Fold(name string) string {
 	if !strings.ContainsFunc(name, isCapital) {
 		return name

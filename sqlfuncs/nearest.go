@@ -17,8 +17,8 @@ func Unknown(name string) string {
 	return "select mbus4.readme() lists the functions."
 }
 
-// habits are the names that other queues have for what is done here, and what to write. "_message", "_messages" or "_msg" may
-// stand behind each name.
+// habits are the names that other queues have for what is done here, and what to write. "_message",
+// "_messages" or "_msg" may stand behind each name.
 var habits = []struct{ names, hint string }{
 	{
 		"send publish enqueue push put add produce emit write insert_event basic_publish send_batch publish_many insert " +
@@ -167,8 +167,8 @@ func incompleteName(name string) string {
 func misspelled(name string) string { return nearest(name, len(name)) }
 func slip(name string) string       { return nearest(name, 1) }
 
-// nearest finds the function whose name is nearest, and no farther than limit; of a family it compares what stands before
-// the queue.
+// nearest finds the function whose name is nearest, and no farther than limit; of a family it
+// compares what stands before the queue.
 func nearest(name string, limit int) string {
 	best, hint := limit+1, ""
 	consider := func(typed, meant string, says func() string) {

@@ -21,7 +21,8 @@ const (
 	Reason        // the composite type mbus4.reason
 	LeasedMessage // the composite type mbus4.leased
 	JSONMessage   // the composite type mbus4.json_message
-	// LeaseOrMessage is the type of a parameter that is a Text or a Message: the server decides, by functions that are overloaded.
+	// LeaseOrMessage is the type of a parameter that is a Text or a Message: the server decides, by
+	// functions that are overloaded.
 	LeaseOrMessage
 )
 
@@ -71,14 +72,16 @@ func (t Type) Composite() bool {
 	return t == Message || t == WorkMessage || t == Semaphore || t == Reason || t == LeasedMessage || t == JSONMessage
 }
 
-// HasColumn reports whether a row of a leased message has a column of that name, which in SQL comes before the row where both have one name:
-// select lease from mbus4.lease('q'). Of other types it is not known.
+// HasColumn reports whether a row of a leased message has a column of that name, which in SQL comes
+// before the row where both have one name: select lease from mbus4.lease('q'). Of other types it is
+// not known.
 func (t Type) HasColumn(name string) bool {
 	return t == LeasedMessage && (name == "lease" || name == "attempt" || name == "leased_until")
 }
 
 // SQL returns the type's name for use in a cast. It does not depend on search_path; hstore's
-// schema, already quoted, must be given since the extension may live anywhere. It is "" for LeaseOrMessage, which is cast to nothing.
+// schema, already quoted, must be given since the extension may live anywhere. It is "" for
+// LeaseOrMessage, which is cast to nothing.
 func (t Type) SQL(hstoreSchema string) string {
 	switch t {
 	case Text:

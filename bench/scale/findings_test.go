@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// finding is something that no plan may have, in one state and statement; the moments and forms in which it was seen beside it.
+// finding is something that no plan may have, in one state and statement; the moments and forms in
+// which it was seen beside it.
 type finding struct {
 	state, statement, what string
 }

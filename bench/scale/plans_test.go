@@ -17,8 +17,9 @@ import (
 	"mbusproxy/bench/internal/rig"
 )
 
-// Each statement of the engine, those that calls become and those of the services, has plans that look at no more than they need,
-// in each state, whatever ANALYZE saw of it, prepared and not. All states with MBUS_LONG=1. The plans are those that the server runs, told by auto_explain.
+// Each statement of the engine, those that calls become and those of the services, has plans that
+// look at no more than they need, in each state, whatever ANALYZE saw of it, prepared and not. All
+// states with MBUS_LONG=1. The plans are those that the server runs, told by auto_explain.
 func TestPlansInStates(t *testing.T) {
 	stack, log := planStack(t)
 	work := make(chan *state)
@@ -61,9 +62,10 @@ const first = "first"
 // clean is the state of a database that nobody has used.
 var clean = &state{name: "clean", build: func(context.Context, *site, int) error { return nil }}
 
-// rounded is a backlog of such a size that the planner takes the entries of an index between two bounds for two (1.5 of them, rounded up), and what of them
-// fits for one: then reading all, and sorting, seems no dearer than the first in order. It does so with one per cent more or fewer no longer. A row comparison
-// has no second bound that it would be taken together with.
+// rounded is a backlog of such a size that the planner takes the entries of an index between two
+// bounds for two (1.5 of them, rounded up), and what of them fits for one: then reading all, and
+// sorting, seems no dearer than the first in order. It does so with one per cent more or fewer no
+// longer. A row comparison has no second bound that it would be taken together with.
 var rounded = &state{name: "rounded", small: 60_100, build: func(ctx context.Context, s *site, n int) error {
 	return s.sql(ctx, messages(consumerOf(own, "default"), n, one))
 }}
@@ -71,8 +73,8 @@ var rounded = &state{name: "rounded", small: 60_100, build: func(ctx context.Con
 // planned are the states whose plans are looked at: all, and those of which nothing is measured.
 func planned() []*state { return append(states(), clean, rounded) }
 
-// planStack starts a stack whose server logs the plans of all sessions that come to a database whose name begins with plans_,
-// and gives its log.
+// planStack starts a stack whose server logs the plans of all sessions that come to a database
+// whose name begins with plans_, and gives its log.
 func planStack(t *testing.T) (*rig.Stack, string) {
 	t.Helper()
 	tools, err := rig.FindTools()
@@ -178,8 +180,8 @@ func (p *planner) raw(ctx context.Context) error {
 	return err
 }
 
-// open makes a database of which the server logs the plans. Its sessions compile what costs a fifth of what the server takes for dear
-// enough by itself, for the states are smaller.
+// open makes a database of which the server logs the plans. Its sessions compile what costs a fifth
+// of what the server takes for dear enough by itself, for the states are smaller.
 func (p *planner) open(ctx context.Context, kind string) (*site, error) {
 	name := databasePrefix + strings.NewReplacer(" ", "_", ",", "").Replace(p.state.name) + "_" + kind
 	return openSite(ctx, p.stack, name, "auto_explain.log_min_duration = 0", "jit_above_cost = 20000")

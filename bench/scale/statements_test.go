@@ -14,7 +14,8 @@ type statement struct {
 	alone bool    // what its functions run is not told of: there is too much of it
 }
 
-// usualPages leaves room for the catalogs that a new session reads and for a row in each of the indexes, and none for reading a table.
+// usualPages leaves room for the catalogs that a new session reads and for a row in each of the
+// indexes, and none for reading a table.
 const usualPages = 250
 
 // statements are calls of every kind, of a queue in the state (own) and of another.

@@ -13,7 +13,8 @@ func consumerOf(queue, name string) string {
 // one is the data of a message that says nothing.
 const one = "hstore('n', '1')"
 
-// messages is SQL that posts n messages to a consumer, as posts of a moment ago have stored them. data is SQL over g, the message's number.
+// messages is SQL that posts n messages to a consumer, as posts of a moment ago have stored them.
+// data is SQL over g, the message's number.
 func messages(consumer string, n int, data string) string {
 	return fmt.Sprintf(`insert into mbus4.message (id, consumer_id, available_at, added, data)
 		select w.id, %s, w.at, w.at, w.data
@@ -35,7 +36,8 @@ func delayed(consumer string, n int) string {
 			from generate_series(1, %d) g offset 0) w`, consumer, n)
 }
 
-// parked is messages of which each waits for one other that is there. iid and dep are SQL over g; a null iid is given as the post does.
+// parked is messages of which each waits for one other that is there. iid and dep are SQL over g; a
+// null iid is given as the post does.
 func parked(queue string, n int, iid, dep string) string {
 	return fmt.Sprintf(`with m as (
 			insert into mbus4.message (id, consumer_id, available_at, added, iid, headers, data, after)

@@ -67,8 +67,9 @@ func (m *manager) await(want string) string {
 	return string(buffer[:n])
 }
 
-// TestServeTellsTheManager: ready when clients can connect and not before, reloading and ready again, stopping with the time that
-// draining may take; the manager's socket is served, --listen is not, and stays the manager's.
+// TestServeTellsTheManager: ready when clients can connect and not before, reloading and ready
+// again, stopping with the time that draining may take; the manager's socket is served, --listen is
+// not, and stays the manager's.
 func TestServeTellsTheManager(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)
@@ -111,8 +112,9 @@ func TestServeWithoutUsableSockets(t *testing.T) {
 	m.start().wantFailure(1, "the sockets passed by systemd cannot be used: taking descriptor 4", "docs/install.md")
 }
 
-// TestSocketHandover: a manager ends the proxy and starts it again, twice, while clients come and go all the time. None gets an
-// error: those who come in between wait in the queue of the manager's socket. A transaction that is open goes on.
+// TestSocketHandover: a manager ends the proxy and starts it again, twice, while clients come and
+// go all the time. None gets an error: those who come in between wait in the queue of the manager's
+// socket. A transaction that is open goes on.
 func TestSocketHandover(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)

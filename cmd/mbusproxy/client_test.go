@@ -83,7 +83,8 @@ func TestClientCommands(t *testing.T) {
 	}
 }
 
-// TestPostLines: a line is a message, all are posted in one transaction or none is, and the iids come in the order of the lines.
+// TestPostLines: a line is a message, all are posted in one transaction or none is, and the iids
+// come in the order of the lines.
 func TestPostLines(t *testing.T) {
 	t.Parallel()
 	dsn := served(t, "lines")
@@ -182,7 +183,8 @@ func TestConsumeCommits(t *testing.T) {
 	}
 }
 
-// TestClientsMisused: what is asked wrongly, and what the server, the proxy and the network say, in a sentence with a hint.
+// TestClientsMisused: what is asked wrongly, and what the server, the proxy and the network say, in
+// a sentence with a hint.
 func TestClientsMisused(t *testing.T) {
 	t.Parallel()
 	dsn := served(t, "misused")
@@ -234,7 +236,8 @@ func TestClientsMisused(t *testing.T) {
 	}
 }
 
-// TestHostileTexts: nothing of a message that a terminal would obey is written by any command in any format for people or machines, but CSV to a file.
+// TestHostileTexts: nothing of a message that a terminal would obey is written by any command in
+// any format for people or machines, but CSV to a file.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	dsn := served(t, "hostile")

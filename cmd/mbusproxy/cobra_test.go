@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the man pages anew")
 
-// TestOneDash: flags may have one dash, as they could when package flag read them; what stands in a flag's place of a value is none.
+// TestOneDash: flags may have one dash, as they could when package flag read them; what stands in a
+// flag's place of a value is none.
 func TestOneDash(t *testing.T) {
 	t.Parallel()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)

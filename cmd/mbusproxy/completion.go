@@ -10,7 +10,8 @@ var loadedBy = map[string]string{ //nolint:gochecknoglobals // constant
 	"powershell": "mbusproxy completion powershell | Out-String | Invoke-Expression",
 }
 
-// withCobras adds the commands that cobra has for all programs, and describes them as ours are. It returns the one that is listed.
+// withCobras adds the commands that cobra has for all programs, and describes them as ours are. It
+// returns the one that is listed.
 func withCobras(root *cobra.Command) (completion *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

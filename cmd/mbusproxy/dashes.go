@@ -6,8 +6,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// twoDashes gives the long flags of a command line the two dashes that pflag wants of them: `-listen x` means `--listen x`, as it
-// always has. What stands where a flag has its value, or behind `--`, is left as it is.
+// twoDashes gives the long flags of a command line the two dashes that pflag wants of them:
+// `-listen x` means `--listen x`, as it always has. What stands where a flag has its value, or
+// behind `--`, is left as it is.
 func twoDashes(flags *pflag.FlagSet, args []string) []string {
 	out := make([]string, 0, len(args))
 	for len(args) > 0 {

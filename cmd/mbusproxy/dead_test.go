@@ -14,7 +14,8 @@ func die(t *testing.T, dsn, queue string, n int) {
 		fmt.Sprintf("select mbus4.fail(lease, 'no such printer') from mbus4.lease('%s', amt => %d)", queue, n))
 }
 
-// TestDeadCommands: what is dead is listed, put back after a look, taken back, moved and removed; nothing without a yes.
+// TestDeadCommands: what is dead is listed, put back after a look, taken back, moved and removed;
+// nothing without a yes.
 func TestDeadCommands(t *testing.T) {
 	t.Parallel()
 	dsn := served(t, "dead")

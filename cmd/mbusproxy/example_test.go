@@ -15,8 +15,8 @@ import (
 // exampleSetting is a line of the example that is a setting, or would be if it were not commented out.
 var exampleSetting = regexp.MustCompile(`(?m)^(#?)([a-z][a-z-]*) = (.*)$`)
 
-// TestExampleConfiguration holds the file that packages install to the flags of serve: each is there once, with its default where it
-// has one, and all of them together make sense.
+// TestExampleConfiguration holds the file that packages install to the flags of serve: each is
+// there once, with its default where it has one, and all of them together make sense.
 func TestExampleConfiguration(t *testing.T) {
 	text, err := os.ReadFile("../../packaging/mbusproxy.conf")
 	if err != nil {

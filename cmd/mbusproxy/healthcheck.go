@@ -11,7 +11,8 @@ import (
 
 const defaultHealthTimeout = 8 * time.Second // longer than /readyz takes to find out that a server does not answer
 
-// healthcheckCommand asks a proxy on this machine. Settings are found where serve finds them, so that one environment or file does for both.
+// healthcheckCommand asks a proxy on this machine. Settings are found where serve finds them, so
+// that one environment or file does for both.
 func healthcheckCommand(std streams) *cobra.Command {
 	f := newFlagSet("healthcheck", "healthcheck [--http ADDR | --listen ADDR] [--config FILE]",
 		"Asks the proxy that runs on this machine with these settings whether it serves clients: by /readyz if it has --http, else by "+

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestHealthcheck: the exit code is 0 while the proxy serves, by HTTP, over TCP and over the unix socket, with the settings of serve
-// from flags, environment or file; and 1 when it does not.
+// TestHealthcheck: the exit code is 0 while the proxy serves, by HTTP, over TCP and over the unix
+// socket, with the settings of serve from flags, environment or file; and 1 when it does not.
 func TestHealthcheck(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)

@@ -7,8 +7,9 @@ import (
 	"runtime/metrics"
 )
 
-// The heap is collected when it has grown by a fifth, or by heapGrowth where that is more. What relays does not allocate, and ten thousand sessions
-// hold tens of MiB that stay: by Go's rule the heap might double before anybody looked. A small heap is collected less often than by that rule.
+// The heap is collected when it has grown by a fifth, or by heapGrowth where that is more. What
+// relays does not allocate, and ten thousand sessions hold tens of MiB that stay: by Go's rule the
+// heap might double before anybody looked. A small heap is collected less often than by that rule.
 const (
 	heapGrowth  = 12 << 20 // bytes
 	leastGrowth = 20       // percent

@@ -20,8 +20,9 @@ const envAbout = "Every flag can also be given as the environment variable in br
 // placeholder is the annotation of a flag with the word that stands for its value in the help.
 const placeholder = "mbusproxy_placeholder"
 
-// takePlaceholders moves the placeholders from where the usages of the flags begin, in back quotes, to annotations. So usages are
-// plain text wherever they are shown: in the help, in man pages and by shells.
+// takePlaceholders moves the placeholders from where the usages of the flags begin, in back quotes,
+// to annotations. So usages are plain text wherever they are shown: in the help, in man pages and
+// by shells.
 func (f *flagSet) takePlaceholders() {
 	f.VisitAll(func(fl *pflag.Flag) {
 		if word, usage, ok := strings.Cut(strings.TrimPrefix(fl.Usage, "`"), "` "); ok && strings.HasPrefix(fl.Usage, "`") {

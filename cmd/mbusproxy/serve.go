@@ -28,7 +28,8 @@ const httpUsage = "`ADDR` serve HTTP on this host:port: /metrics for Prometheus,
 const semaphoreUsage = "`TIME` how often to pass over all semaphores, to find what was written to their tables directly"
 
 func serveCommand(std streams) *cobra.Command {
-	// cobra reads the command line into a Config that nobody uses: serve reads it again itself, as often as it is told to.
+	// cobra reads the command line into a Config that nobody uses: serve reads it again itself, as
+	// often as it is told to.
 	return serveFlags(&app.Config{}).command("starts the proxy in front of a Postgres server of yours", func() error { return serve(std) })
 }
 

@@ -15,8 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal starts the program on a terminal of its own and returns the other side of that; what the program draws is in out. The program has ended for
-// its p only when leave was called: the kernel throws away what nobody has read yet when the leader of a terminal's session ends, so that is a shell.
+// onTerminal starts the program on a terminal of its own and returns the other side of that; what
+// the program draws is in out. The program has ended for its p only when leave was called: the
+// kernel throws away what nobody has read yet when the leader of a terminal's session ends, so that
+// is a shell.
 func onTerminal(t *testing.T, width, height uint16, args ...string) (p *program, terminal *os.File, leave func()) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -78,8 +80,8 @@ func resize(t *testing.T, terminal *os.File, width, height uint16) {
 	}
 }
 
-// TestTopOnATerminal: top draws within the terminal's size, again when that changes and when there is something new, and ends with q and with
-// Ctrl-C, leaving the terminal as it was.
+// TestTopOnATerminal: top draws within the terminal's size, again when that changes and when there
+// is something new, and ends with q and with Ctrl-C, leaving the terminal as it was.
 func TestTopOnATerminal(t *testing.T) {
 	t.Parallel()
 	dsn := served(t, "topped")

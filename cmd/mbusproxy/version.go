@@ -11,13 +11,14 @@ import (
 	"mbusproxy/internal/cli"
 )
 
-// release is the version that this source is of, or that it follows. Makefile, packages and CHANGELOG.md take it from the same file.
+// release is the version that this source is of, or that it follows. Makefile, packages and
+// CHANGELOG.md take it from the same file.
 //
 //go:embed VERSION
 var release string
 
-// version is set by the linker, see the Makefile: the release, or the release and the commit that the program is made of. It is never
-// changed.
+// version is set by the linker, see the Makefile: the release, or the release and the commit that
+// the program is made of. It is never changed.
 var version = ""
 
 func versionString() string {

@@ -1,4 +1,5 @@
-// Package admin opens the sessions that the engine itself needs, as the role and on the server that the DSN of --admin names.
+// Package admin opens the sessions that the engine itself needs, as the role and on the server that
+// the DSN of --admin names.
 //
 // Invariants:
 //   - Whatever is set for the role or the database, from the first statement on a session's names mean what they mean in

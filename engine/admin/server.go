@@ -30,8 +30,8 @@ func (s *Server) Connect(ctx context.Context, database string) (*pgx.Conn, error
 	return connect(ctx, cfg)
 }
 
-// ConnectRaw opens a session in the DSN's own database in which names and texts are bytes of no encoding, as those of startup
-// packets are. Failures are of type *refusal.Error.
+// ConnectRaw opens a session in the DSN's own database in which names and texts are bytes of no
+// encoding, as those of startup packets are. Failures are of type *refusal.Error.
 func (s *Server) ConnectRaw(ctx context.Context) (*pgx.Conn, error) {
 	cfg := s.config.Copy()
 	cfg.RuntimeParams["client_encoding"] = "SQL_ASCII"
@@ -46,9 +46,9 @@ func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// pinned gives the settings that every session of the engine has from its first statement on. ALTER ROLE and ALTER DATABASE,
-// which the owner of a database may run, cannot change them: names mean what they mean in pg_catalog, and a literal is
-// read as it was written.
+// pinned gives the settings that every session of the engine has from its first statement on. ALTER
+// ROLE and ALTER DATABASE, which the owner of a database may run, cannot change them: names mean
+// what they mean in pg_catalog, and a literal is read as it was written.
 func pinned() map[string]string {
 	return map[string]string{
 		"search_path":                   "pg_catalog, pg_temp",
@@ -58,9 +58,10 @@ func pinned() map[string]string {
 	}
 }
 
-// beYourself has a session go on as the role that has logged in, before anything else: the owner of a database may have chosen another one for all sessions in
-// it (ALTER DATABASE … SET role), would own what the engine makes there, and be taken for the engine. It is no parameter of the startup, of which poolers
-// know few.
+// beYourself has a session go on as the role that has logged in, before anything else: the owner of
+// a database may have chosen another one for all sessions in it (ALTER DATABASE … SET role), would
+// own what the engine makes there, and be taken for the engine. It is no parameter of the startup,
+// of which poolers know few.
 func beYourself(ctx context.Context, conn *pgconn.PgConn) error {
 	if _, err := conn.Exec(ctx, "set role none").ReadAll(); err != nil {
 		return fmt.Errorf("taking no other role: %w", err)
@@ -103,7 +104,8 @@ func Parse(dsn string) (*Server, error) {
 	return &Server{config: cfg}, nil
 }
 
-// Close closes a session properly, with a Terminate message, even when ctx has ended. Errors are dropped: nobody could use them.
+// Close closes a session properly, with a Terminate message, even when ctx has ended. Errors are
+// dropped: nobody could use them.
 func Close(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -143,8 +145,8 @@ const told = "told"
 // mostTold is how many payloads are kept.
 const mostTold = 64
 
-// Told returns the payloads of what other sessions have notified one of ours since Told was called last for it; one that is empty stands for anything. It
-// belongs to whoever uses conn.
+// Told returns the payloads of what other sessions have notified one of ours since Told was called
+// last for it; one that is empty stands for anything. It belongs to whoever uses conn.
 func Told(conn *pgx.Conn) (payloads []string) {
 	data := conn.PgConn().CustomData()
 	payloads, _ = data[told].([]string)

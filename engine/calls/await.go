@@ -7,8 +7,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Await returns the probe query of a call that waits, which calls the function of sql/whole/await.sql, or for one that waits for one message that of
-// sql/whole/await_message.sql. Its answer is read by package app.
+// Await returns the probe query of a call that waits, which calls the function of
+// sql/whole/await.sql, or for one that waits for one message that of sql/whole/await_message.sql.
+// Its answer is read by package app.
 func (t *Texts) Await(site Site, call PreludeCall) string {
 	literal := func(name string) string {
 		if v := call.Args[name]; v != nil {
@@ -32,7 +33,8 @@ func (t *Texts) Look() string {
 	return t.put(strings.Split(t.fill("whole/look", newScope(shape{})), zero), sqlfuncs.Names{}, "")
 }
 
-// LookForMessages returns the statement by which it looks for those who wait for one message each, see sql/whole/look_messages.sql.
+// LookForMessages returns the statement by which it looks for those who wait for one message each,
+// see sql/whole/look_messages.sql.
 func (t *Texts) LookForMessages() string {
 	return t.put(strings.Split(t.fill("whole/look_messages", newScope(shape{})), zero), sqlfuncs.Names{}, "")
 }

@@ -1,7 +1,8 @@
-// Package calls has the SQL that serves the calls of the catalogue's functions: sql/<function>.sql, whole and readable, which are
-// text/templates. From it come the fragments for the rewriter, the functions in the database for calls that are
-// served in place, the PL/pgSQL blocks of calls that take a statement of their own, and the statements of the engine's own that
-// post and consume as clients do. What comes of it is shown in internal/rewriter/testdata/sql.
+// Package calls has the SQL that serves the calls of the catalogue's functions: sql/<function>.sql,
+// whole and readable, which are text/templates. From it come the fragments for the rewriter, the
+// functions in the database for calls that are served in place, the PL/pgSQL blocks of calls that
+// take a statement of their own, and the statements of the engine's own that post and consume as
+// clients do. What comes of it is shown in internal/rewriter/testdata/sql.
 //
 // Invariants:
 //   - A text depends on the catalogue, the use of the call, the names around it and the Site only.

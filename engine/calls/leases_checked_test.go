@@ -6,8 +6,8 @@ import (
 	"mbusproxy/engine/internal/statespace"
 )
 
-// A machine of one message, workers that lease or consume it, and a clock: what the statements of lease, ack, retry, extend, fail and consume do to its row. See
-// docs/waiting-model.md.
+// A machine of one message, workers that lease or consume it, and a clock: what the statements of
+// lease, ack, retry, extend, fail and consume do to its row. See docs/waiting-model.md.
 
 const (
 	leaseWorkers  = 2
@@ -15,7 +15,8 @@ const (
 	leaseAttempts = 3 // after which it goes to dmq
 )
 
-// leaseToken is the name of a lease that a worker has in hand. lost is not in it: somebody else has got the message since, or it was put back.
+// leaseToken is the name of a lease that a worker has in hand. lost is not in it: somebody else has
+// got the message since, or it was put back.
 type leaseToken struct {
 	attempt, end uint8 // attempt is 0 where there is none
 	lost         bool
@@ -99,7 +100,8 @@ func (m leaseMachine) next(from leaseState) (out []leaseStep) {
 			m.block(w, add)
 		}
 		for i, t := range from.tokens[w] {
-			// Where somebody else's transaction has the row, the statement waits for its end, and looks at the row as it is then.
+			// Where somebody else's transaction has the row, the statement waits for its end, and
+			// looks at the row as it is then.
 			if t.attempt > 0 && (from.locked == 0 || m.ignoresLock) {
 				m.settle(&from, w, i, add)
 			}
@@ -208,8 +210,9 @@ func (m leaseMachine) check(t *testing.T) *statespace.Counterexample {
 	return space.Wrong()
 }
 
-// TestLeasesChecked holds the statements about leases to what is promised: nobody gets what another works on, and a lost lease does nothing: neither to
-// the message nor to who has it. fail does to the row what ack does.
+// TestLeasesChecked holds the statements about leases to what is promised: nobody gets what another
+// works on, and a lost lease does nothing: neither to the message nor to who has it. fail does to
+// the row what ack does.
 func TestLeasesChecked(t *testing.T) {
 	t.Parallel()
 	if c := (leaseMachine{}).check(t); c != nil {

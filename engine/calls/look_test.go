@@ -7,8 +7,9 @@ import (
 	"mbusproxy/engine/internal/enginetest"
 )
 
-// A look leaves out what transactions hold that are under way, also where none has ended that began after them: such numbers are behind the end of a
-// snapshot. What was held until a transaction ended counts again.
+// A look leaves out what transactions hold that are under way, also where none has ended that began
+// after them: such numbers are behind the end of a snapshot. What was held until a transaction
+// ended counts again.
 func TestLookLeavesOutWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)

@@ -28,7 +28,8 @@ type PreludeCall struct {
 	Func *sqlfuncs.Func
 	Name string             // as called
 	Args map[string]*string // by the parameters' first names; nil for null
-	// Expressions has SQL for the arguments that must be evaluated, as Func.Params say with Computed; they are not among Args.
+	// Expressions has SQL for the arguments that must be evaluated, as Func.Params say with
+	// Computed; they are not among Args.
 	Expressions map[string]string
 	Number      int    // of the call in its text
 	Secret      string // of the session, for the markers of errors
@@ -110,8 +111,8 @@ func (c PreludeCall) setting(variable string, p sqlfuncs.Param) string {
 	return ""
 }
 
-// statementText is SQL that sets mbus4_text, which is null before, to the statement that an argument is. One that must be
-// evaluated cannot be rewritten any more, so it must hold no calls.
+// statementText is SQL that sets mbus4_text, which is null before, to the statement that an
+// argument is. One that must be evaluated cannot be rewritten any more, so it must hold no calls.
 func (c PreludeCall) statementText(param string) (string, error) {
 	if expression, ok := c.Expressions[param]; ok {
 		name := sqlfuncs.Schema + "." + c.Name
@@ -133,11 +134,12 @@ func (c PreludeCall) statementText(param string) (string, error) {
 	return "mbus4_text := " + sqlfuncs.QuoteLiteral(text) + ";", nil
 }
 
-// callOfOurs is a regular expression for a text with calls of functions of ours; a table's columns may follow its name, too.
+// callOfOurs is a regular expression for a text with calls of functions of ours; a table's columns
+// may follow its name, too.
 const callOfOurs = `(?<!into\s*)"?mbus4"?\s*\.\s*"?\w+"?\s*\(`
 
-// evaluation is PL/pgSQL that sets a variable to the value of an expression, which ends in no comment. In a text of its own the
-// expression sees no variables.
+// evaluation is PL/pgSQL that sets a variable to the value of an expression, which ends in no
+// comment. In a text of its own the expression sees no variables.
 func evaluation(variable, expression, cast string) string {
 	return "execute " + sqlfuncs.QuoteLiteral("select ("+expression+")::"+cast) + " into strict " + variable + ";"
 }
@@ -225,7 +227,8 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 // viewColumn is a column of a view: one of qt_model's.
 type viewColumn struct{ name, typ string }
 
-// storedMark is the mark in the functions of views and in the engine's own statements, which have neither number nor secret.
+// storedMark is the mark in the functions of views and in the engine's own statements, which have
+// neither number nor secret.
 const storedMark = "0"
 
 // mark is what stands in the marker of an error of this call: its number and the session's secret.

@@ -7,8 +7,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// shape holds the properties of a call that choose the template and its branches. Calls of one shape share one filled-in
-// template; what differs between them (names, Condition) is left open as places, see sqlfuncs.
+// shape holds the properties of a call that choose the template and its branches. Calls of one
+// shape share one filled-in template; what differs between them (names, Condition) is left open as
+// places, see sqlfuncs.
 type shape struct {
 	template     string
 	result       string // Func.Serves
@@ -58,7 +59,8 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 	}
 }
 
-// templateOf names the template that serves a call. Some functions have one of their own for calls that are evaluated for each row of a set.
+// templateOf names the template that serves a call. Some functions have one of their own for calls
+// that are evaluated for each row of a set.
 func (t *Texts) templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 	name := f.Serves
 	switch name {
@@ -170,12 +172,12 @@ func (s shape) trace() string {
 // helperName is the place of the name of a helper.
 func helperName(helper string) string { return zero + helperPlace + helper + zero }
 
-// receiver is the id under which the consumer c looks for its messages: nobody has messages under that of a paused one. It is null where there is no
-// consumer.
+// receiver is the id under which the consumer c looks for its messages: nobody has messages under
+// that of a paused one. It is null where there is no consumer.
 const receiver = "(case when c.paused is null then c.id else -c.id end)"
 
-// With returns the scope for a template in sql/part: the call's values from newScope, plus given, a list of name, SQL, name,
-// SQL, … Values that were given to the part around it are not passed on.
+// With returns the scope for a template in sql/part: the call's values from newScope, plus given, a
+// list of name, SQL, name, SQL, … Values that were given to the part around it are not passed on.
 func (s scope) With(given ...string) scope {
 	p := newScope(shape{})
 	for name := range p {
@@ -206,7 +208,8 @@ func (s scope) Read(column, expression string) string {
 	return "null"
 }
 
-// leasedFrom has the columns of mbus4.message, each with those of a leased row that are made of it: see sql/part/leased_row.sql.
+// leasedFrom has the columns of mbus4.message, each with those of a leased row that are made of it:
+// see sql/part/leased_row.sql.
 var leasedFrom = [][]string{ //nolint:gochecknoglobals // constant
 	{"id", "id", "lease"},
 	{"consumer_id", "headers", "lease"},
@@ -250,7 +253,8 @@ func leasedColumns(read []string) string {
 	return columns
 }
 
-// MarkOf is Mark for an error of the call that a row is for: where there are several, its column n is the call's number.
+// MarkOf is Mark for an error of the call that a row is for: where there are several, its column n
+// is the call's number.
 func (s scope) MarkOf(row string) string {
 	if s["Numbered"] == true {
 		return "'||" + row + ".n||' " + sqlfuncs.SecretPlace

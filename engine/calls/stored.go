@@ -16,14 +16,15 @@ import (
 // how often it runs. Its parameters are those of the call and the call's mark: its number in the client's text
 // and the session's secret, for errors. See docs/adr/0010-functions.md.
 //
-// A function is named by what it does: at_post_<hash of its definition>. So a program that has another text for post makes a
-// function beside this one, and neither is ever replaced: any number of versions of the program can use one database.
+// A function is named by what it does: at_post_<hash of its definition>. So a program that has
+// another text for post makes a function beside this one, and neither is ever replaced: any number
+// of versions of the program can use one database.
 
 // FunctionPrefix starts the names of the functions. No function of the catalogue has a name that starts so.
 const FunctionPrefix = "at_"
 
-// variant is one of the functions that are made of one text. A text has a second one where few calls need the dearer parts
-// of it.
+// variant is one of the functions that are made of one text. A text has a second one where few
+// calls need the dearer parts of it.
 type variant struct {
 	suffix  string   // of the name
 	without []string // parameters that it does not have
@@ -31,8 +32,8 @@ type variant struct {
 	either  bool // the order of the first two arguments
 }
 
-// plainPost are the parameters that the plain variant of post does not have, because a post that gives them takes several
-// times longer.
+// plainPost are the parameters that the plain variant of post does not have, because a post that
+// gives them takes several times longer.
 var plainPost = []string{"headers", "iid"}
 
 // uniquePost are those of what is posted once, jsonPost that of a message in JSON.
@@ -134,8 +135,8 @@ func (t *Texts) Definitions(hstoreSchema string) []Definition {
 	return out
 }
 
-// functionName is the name of a function where hstore is in a schema: the first half says what it serves, the second is a hash
-// of its definition.
+// functionName is the name of a function where hstore is in a schema: the first half says what it
+// serves, the second is a hash of its definition.
 func (t *Texts) functionName(f *sqlfuncs.Func, v variant, hstoreSchema string) string {
 	base := FunctionPrefix + f.Serves + v.suffix
 	return t.hashedName(base, hstoreSchema, func() Definition { return t.definition(f, v, base, "hstore_schema") })
@@ -193,8 +194,9 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 	return d
 }
 
-// The functions that the texts of calls themselves use for what few calls need, or what is no faster in a client's statement, are kept with these, and
-// named as they are. Each is a file in sql/whole.
+// The functions that the texts of calls themselves use for what few calls need, or what is no
+// faster in a client's statement, are kept with these, and named as they are. Each is a file in
+// sql/whole.
 
 const (
 	subscribers   = "subscribers"    // says who gets a message

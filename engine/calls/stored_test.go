@@ -148,7 +148,8 @@ const (
 const semaphoreRow = `with s as (insert into mbus4.semaphore (id, key) values (77, 'k') returning id)
 	insert into mbus4.semaphore_task (semaphore_id, task_id, priority, arrival) select id, 4, 1, -1 from s`
 
-// momentary are times of this century's rows in the headers of leased messages, the ends of leases and where these stand.
+// momentary are times of this century's rows in the headers of leased messages, the ends of leases
+// and where these stand.
 var momentary = regexp.MustCompile(`20[23][1-9]-[^,"]*|[.][0-9]{16}`)
 
 // state is all that the calls change, but for what is another value each time.

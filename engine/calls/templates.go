@@ -9,12 +9,13 @@ import (
 	"text/template"
 )
 
-// The files of sql are text/templates, which is the one language that SQL is put together in: conditions stand in the files,
-// and what several of them say is a file in sql/part. A template's name is its file's, without the extension, with the folder
-// before it unless that is part.
+// The files of sql are text/templates, which is the one language that SQL is put together in:
+// conditions stand in the files, and what several of them say is a file in sql/part. A template's
+// name is its file's, without the extension, with the folder before it unless that is part.
 //
-// What a file in sql itself and in part may name in {{…}} is in scope; those in part say what else they are given. For those
-// in prelude and whole see the call of fill that names the file; those in name say it themselves.
+// What a file in sql itself and in part may name in {{…}} is in scope; those in part say what else
+// they are given. For those in prelude and whole see the call of fill that names the file; those in
+// name say it themselves.
 //
 //go:embed sql
 var files embed.FS

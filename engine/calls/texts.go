@@ -81,8 +81,9 @@ func argColumns(params []sqlfuncs.Param) string {
 	return strings.Join(names, ", ")
 }
 
-// Statement returns a statement of the engine's own that makes one call with the arguments $1, $2, …: a query for columns of
-// mbus4_call. hstoreSchema is needed for functions that deal with messages.
+// Statement returns a statement of the engine's own that makes one call with the arguments $1, $2,
+// …: a query for columns of mbus4_call. hstoreSchema is needed for functions that deal with
+// messages.
 func (t *Texts) Statement(function, columns, hstoreSchema string) string {
 	f := funcNamed(function)
 	params := f.Arguments(nil)
@@ -93,13 +94,14 @@ func (t *Texts) Statement(function, columns, hstoreSchema string) string {
 	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, hstoreSchema), params, columns, strings.Join(args, ", "))
 }
 
-// ScheduledPost returns a statement of the engine's own that posts what the schedule named $1 is for, with its tick $2 in the headers, and gives the
-// iid.
+// ScheduledPost returns a statement of the engine's own that posts what the schedule named $1 is
+// for, with its tick $2 in the headers, and gives the iid.
 func (t *Texts) ScheduledPost(site Site) string {
 	return t.statement(site, "post", "mbus4_call.post", storedMark, t.fill("whole/scheduled", map[string]string{"Hstore": site.HstoreSchema}))
 }
 
-// OwnError tells what an error of the server's is where a statement of the engine's own raised it: its SQLSTATE and message.
+// OwnError tells what an error of the server's is where a statement of the engine's own raised it:
+// its SQLSTATE and message.
 func OwnError(message string) (code, text string, ok bool) {
 	m := ownMarker.FindStringSubmatch(message)
 	if m == nil {
@@ -110,8 +112,9 @@ func OwnError(message string) (code, text string, ok bool) {
 
 var ownMarker = regexp.MustCompile(`"mbus4-error ` + storedMark + ` ([0-9A-Z]{5}) (.*)"$`)
 
-// Posting returns the WITH queries of a statement of the engine's own that posts to a queue, with one call for each row of
-// mbus4_call_args, and the columns of that WITH query, which is the statement's own to write before them.
+// Posting returns the WITH queries of a statement of the engine's own that posts to a queue, with
+// one call for each row of mbus4_call_args, and the columns of that WITH query, which is the
+// statement's own to write before them.
 func (t *Texts) Posting(site Site, queue string) (columns, ctes string) {
 	f := funcNamed("post")
 	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered, Fixed: map[string]bool{"qname": true}}
@@ -120,7 +123,8 @@ func (t *Texts) Posting(site Site, queue string) (columns, ctes string) {
 	return argColumns(f.Arguments(nil)), t.Fragment(f, use, names).CTEs
 }
 
-// whole is a whole statement around a call: a query for columns of the Call that names holds. args selects the arguments, n first.
+// whole is a whole statement around a call: a query for columns of the Call that names holds. args
+// selects the arguments, n first.
 func (t *Texts) whole(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names, params []sqlfuncs.Param, columns, args string) string {
 	return t.fill("whole/statement", map[string]string{
 		"Call": names.Call, "Columns": argColumns(params), "Args": args, "Queries": t.Fragment(f, use, names).CTEs, "Result": columns,

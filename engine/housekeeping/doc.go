@@ -1,6 +1,7 @@
-// Package housekeeping cleans up in one database. Its Keeper has a session while the database is in use, and in it everybody
-// works in turn: the hinter raises the places where consuming begins to look, the sweeper removes what nobody will get, the
-// releaser wakes messages that waited for others, and selectors and temporary queues that are out of use go.
+// Package housekeeping cleans up in one database. Its Keeper has a session while the database is in
+// use, and in it everybody works in turn: the hinter raises the places where consuming begins to
+// look, the sweeper removes what nobody will get, the releaser wakes messages that waited for
+// others, and selectors and temporary queues that are out of use go.
 //
 // Invariants:
 //   - Nothing here decides whether a message is delivered; but a message below its hint is hidden, and why none is stands at

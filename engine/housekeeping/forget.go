@@ -22,7 +22,8 @@ from (
 	from pg_catalog.unnest(array['mbus4.audit', 'mbus4.operation', 'mbus4.operation_log']) x (name)
 ) t`
 
-// forgetChanges removes old rows of the audit and of operations, in batches that each have their transaction. See step 14 of the schema for how old.
+// forgetChanges removes old rows of the audit and of operations, in batches that each have their
+// transaction. See step 14 of the schema for how old.
 func forgetChanges(ctx context.Context, conn *pgx.Conn) error {
 	var may bool
 	err := conn.QueryRow(ctx, mayForgetSQL).Scan(&may)

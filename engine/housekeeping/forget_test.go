@@ -6,7 +6,8 @@ import (
 	"mbusproxy/engine/internal/enginetest"
 )
 
-// What is old goes, in batches; what is younger stays, and so does everything where the schema is older or the role may not.
+// What is old goes, in batches; what is younger stays, and so does everything where the schema is
+// older or the role may not.
 func TestForgetChanges(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hungUp reports whether the server has ended a connection, though what it said before may not have been read yet. It does not
-// wait, nor for whoever reads.
+// hungUp reports whether the server has ended a connection, though what it said before may not have
+// been read yet. It does not wait, nor for whoever reads.
 func hungUp(c syscall.RawConn) bool {
 	ended := false
 	err := c.Control(func(fd uintptr) {

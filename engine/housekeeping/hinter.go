@@ -34,11 +34,13 @@ const (
 //     itself invisible belong to the transaction that makes it, which has drawn the consumer's id from a sequence and so counts
 //     for all queues.
 //
-// The floors are read first, then which queues the consumers are of, then the messages, each with a later snapshot: a transaction
-// that held no lock at the first reading has either ended, and what it did is visible, or posts later, above the floor.
+// The floors are read first, then which queues the consumers are of, then the messages, each with a
+// later snapshot: a transaction that held no lock at the first reading has either ended, and what
+// it did is visible, or posts later, above the floor.
 //
-// A clock set back, or sequences restored from a dump of a later moment, break that argument. So every ten seconds the hinter
-// looks below the hints and finds what is hidden, and in every turn for as long when it sees that the clock was set back.
+// A clock set back, or sequences restored from a dump of a later moment, break that argument. So
+// every ten seconds the hinter looks below the hints and finds what is hidden, and in every turn
+// for as long when it sees that the clock was set back.
 //
 // One hinter per database works at a time: see schema.Lead. What it remembers saves it work only.
 type hinter struct {
@@ -48,7 +50,8 @@ type hinter struct {
 	leads *pgx.Conn       // the connection that has the lead; compared, never used
 	hints map[int32]int64 // by slot, in microseconds since 1970, of the slots with consumers
 	low   time.Time       // when to look below the hints again
-	// readEnd is when the server's clock was read last, by ours; searchTo says until when every turn looks below the hints, for that clock was set back.
+	// readEnd is when the server's clock was read last, by ours; searchTo says until when every
+	// turn looks below the hints, for that clock was set back.
 	readEnd, searchTo time.Time
 	// By slot, the classes of its consumers' queues, read after the floors. Slots below schema.HintSlots are shared.
 	classes map[int32]classSet
@@ -129,8 +132,8 @@ func (h *hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return leads, err
 }
 
-// postersOfMessages are those who may have posted. Older programs draw from mbus4.message_id; who makes a consumer may post to it
-// before anybody sees it.
+// postersOfMessages are those who may have posted. Older programs draw from mbus4.message_id; who
+// makes a consumer may post to it before anybody sees it.
 var postersOfMessages = sequences{any: []string{"mbus4.message_id", "mbus4.consumer_id_seq"}, byClass: "mbus4.post_id"} //nolint:gochecknoglobals // a constant
 
 const readClassesSQL = `
@@ -228,7 +231,8 @@ func (h *hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error
 	return h.set(ctx, conn, lower)
 }
 
-// raise moves each hint up to the lowest live message, or to where no message can appear below any more. raised says that one was moved.
+// raise moves each hint up to the lowest live message, or to where no message can appear below any
+// more. raised says that one was moved.
 func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) (raised bool, err error) {
 	var search searches
 	for slot, hint := range h.hints {
@@ -276,7 +280,8 @@ func (h *hinter) set(ctx context.Context, conn *pgx.Conn, to searches) error {
 	return nil
 }
 
-// searches are, by slot, ranges of time in microseconds since 1970; for set, lows are the new hints and highs are not used.
+// searches are, by slot, ranges of time in microseconds since 1970; for set, lows are the new hints
+// and highs are not used.
 type searches struct {
 	slots       []int32
 	lows, highs []int64

@@ -80,8 +80,8 @@ type Keeper struct {
 	heldTold    time.Time // when the log was last told of a lock
 }
 
-// keeperState says what is known of the database. Legal transitions: from any to connected, from connected to unseen, and
-// from unseen to failing.
+// keeperState says what is known of the database. Legal transitions: from any to connected, from
+// connected to unseen, and from unseen to failing.
 type keeperState int
 
 const (
@@ -178,8 +178,8 @@ func (k *Keeper) sees() (bool, <-chan struct{}) {
 	}
 }
 
-// known returns the state, and what is closed when it changes. Dropping a database ends its connections first: so run need not have
-// come to read the end of its own.
+// known returns the state, and what is closed when it changes. Dropping a database ends its
+// connections first: so run need not have come to read the end of its own.
 func (k *Keeper) known() (keeperState, <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -263,8 +263,9 @@ func ended(err error) bool {
 	return !errors.As(err, &failed) || refusal.SQLState(err) == refusal.AdminShutdown
 }
 
-// serve runs rounds on the open connection until the database has been idle for a while, and all consumers have their hints: what is given at each
-// look at an idle database would have those who wait looked for once more each time.
+// serve runs rounds on the open connection until the database has been idle for a while, and all
+// consumers have their hints: what is given at each look at an idle database would have those who
+// wait looked for once more each time.
 func (k *Keeper) serve(ctx context.Context, idle *time.Duration) error {
 	for {
 		if err := k.round(ctx); err != nil {

@@ -71,7 +71,8 @@ func TestHinterRuns(t *testing.T) {
 	})
 }
 
-// After many queues were made all their consumers get their hints, also where nobody uses them and the next look at the database is an hour away.
+// After many queues were made all their consumers get their hints, also where nobody uses them and
+// the next look at the database is an hour away.
 func TestHintsAreGivenOnce(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)

@@ -15,7 +15,8 @@ const (
 	hintsAtOnce = 16   // that are given out in one turn
 )
 
-// The consumers that share a hint and have none of their own, whichever of them holds it back. Temporary ones come and go.
+// The consumers that share a hint and have none of their own, whichever of them holds it back.
+// Temporary ones come and go.
 const sharingSQL = `
 select s.id
 from (
@@ -63,10 +64,12 @@ const withoutHintSQL = `
 update mbus4.consumer set hint = null
 where hint is not null and pg_catalog.to_regclass('mbus4.hint_' || hint) is null`
 
-// giveHints gives hints of their own to consumers that share one: what is live of one of them would keep the others from forgetting
-// what is gone. Such a hint begins where the shared one is, before the consumer has it. The shared one goes on to count the consumer,
-// for transactions whose snapshots are older. All of a turn is one transaction, so that those who wait for messages are looked for once after it, and
-// not after each hint; the rows of consumers, which calls may want to lock, are written last.
+// giveHints gives hints of their own to consumers that share one: what is live of one of them would
+// keep the others from forgetting what is gone. Such a hint begins where the shared one is, before
+// the consumer has it. The shared one goes on to count the consumer, for transactions whose
+// snapshots are older. All of a turn is one transaction, so that those who wait for messages are
+// looked for once after it, and not after each hint; the rows of consumers, which calls may want to
+// lock, are written last.
 func (h *hinter) giveHints(ctx context.Context, conn *pgx.Conn) error {
 	given := 0
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {

@@ -8,8 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// queueClasses is the number of classes that the queues of messages fall into. Not each queue has a lock of its own, so that no transaction fills the
-// server's table of locks, which by default has room for 64 of each session. The calls' SQL and the schema's know the number too.
+// queueClasses is the number of classes that the queues of messages fall into. Not each queue has a
+// lock of its own, so that no transaction fills the server's table of locks, which by default has
+// room for 64 of each session. The calls' SQL and the schema's know the number too.
 const queueClasses = 64
 
 // classSet is a set of classes, a bit for each.
@@ -24,8 +25,9 @@ type sequences struct {
 	byClass string   // who holds this one has added rows to the queues whose locks it holds, and has taken these before; "" for none
 }
 
-// posters is what the last reading of who holds the locks on sequences gave: rows of those transactions may not be visible yet. It
-// remains correct, only lower than need be, while another hinter leads. Times are in microseconds since 1970.
+// posters is what the last reading of who holds the locks on sequences gave: rows of those
+// transactions may not be visible yet. It remains correct, only lower than need be, while another
+// hinter leads. Times are in microseconds since 1970.
 type posters struct {
 	readAt int64 // the server's clock when it was made, 0: never
 	// By class: no row that is not visible yet is older; nor will one come that is.
@@ -47,10 +49,11 @@ func (h hold) classes() classSet {
 	return 1 << h.class
 }
 
-// holdersSQL reads who holds the locks on the sequences $1, and who that on $2 and of which classes. statement_timestamp() is when this statement
-// arrived: before the locks are read. pg_locks reads the locks that stand with each process, where that on a sequence mostly is, before the
-// table that all share, where advisory locks are: who is seen with the first has been given the second before, and is seen without only when its
-// transaction has ended since.
+// holdersSQL reads who holds the locks on the sequences $1, and who that on $2 and of which
+// classes. statement_timestamp() is when this statement arrived: before the locks are read.
+// pg_locks reads the locks that stand with each process, where that on a sequence mostly is, before
+// the table that all share, where advisory locks are: who is seen with the first has been given the
+// second before, and is seen without only when its transaction has ended since.
 const holdersSQL = `
 with held as materialized (
 	select l.locktype, l.relation, l.objid::bigint::int & ($3 - 1) as class, coalesce(l.pid, 0) as pid, l.virtualtransaction
@@ -90,7 +93,8 @@ func (p *posters) floor(classes classSet) int64 {
 	return lowest
 }
 
-// read brings what is known of the transactions that draw ids from the sequences up to date and gives the server's time.
+// read brings what is known of the transactions that draw ids from the sequences up to date and
+// gives the server's time.
 func (p *posters) read(ctx context.Context, conn *pgx.Conn, from sequences) (now int64, err error) {
 	type holder struct {
 		hold

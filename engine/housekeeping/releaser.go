@@ -36,8 +36,8 @@ type released struct {
 	Waiting bool // there are messages that wait
 }
 
-// For each iid that is waited for (one index probe each): whether it is gone, that is, nobody is still to get it. (Why not
-// simply EXISTS of undelivered: see is_msg_exists.sql.)
+// For each iid that is waited for (one index probe each): whether it is gone, that is, nobody is
+// still to get it. (Why not simply EXISTS of undelivered: see is_msg_exists.sql.)
 const waitedForSQL = `
 with recursive d (dep, n, bytes) as (
 	(select dep, 1, 0::bigint from mbus4.waiting where dep > $1 order by dep limit 1)
@@ -52,9 +52,10 @@ where d.dep is not null
 order by d.dep`
 
 // The messages that waited for an iid that is gone: woken when nothing else is left to wait for,
-// else noted under what is, without a lock: consuming steps around locked rows, and would not wake a message whose last dependency it takes
-// meanwhile. The nextval tells the hinter that a message appears. Rows are found by their
-// addresses, or one by one in the order of an index, lest statistics turn the planner to reading whole tables.
+// else noted under what is, without a lock: consuming steps around locked rows, and would not wake
+// a message whose last dependency it takes meanwhile. The nextval tells the hinter that a message
+// appears. Rows are found by their addresses, or one by one in the order of an index, lest
+// statistics turn the planner to reading whole tables.
 const releaseSQL = `
 with noted as materialized (
 	select ctid as tid, dep, consumer_id, id

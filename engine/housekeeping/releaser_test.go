@@ -89,7 +89,8 @@ func TestReleaseStepsAroundLocks(t *testing.T) {
 	}
 }
 
-// A turn that finds a message waiting for something else does not keep who takes that from waking it: consuming steps around locked rows.
+// A turn that finds a message waiting for something else does not keep who takes that from waking
+// it: consuming steps around locked rows.
 func TestReleaseLocksNothingThatWaits(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)

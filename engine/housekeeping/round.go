@@ -48,8 +48,9 @@ func (k *Keeper) round(ctx context.Context) error {
 	)
 }
 
-// turn lets a service work if its time has come. A role that may delete messages may also lock their table. A service that gives
-// up because of such a lock works again after heldPause; the connection is kept and the other services have their turns.
+// turn lets a service work if its time has come. A role that may delete messages may also lock
+// their table. A service that gives up because of such a lock works again after heldPause; the
+// connection is kept and the other services have their turns.
 func (k *Keeper) turn(due *time.Time, interval time.Duration, work func() error) error {
 	began := time.Now()
 	if began.Before(*due) || k.conn.IsClosed() {
@@ -69,8 +70,9 @@ func (k *Keeper) turn(due *time.Time, interval time.Duration, work func() error)
 	return err
 }
 
-// hint lets the hinter work. It rests for what it has searched in vain: where it has raised a hint the next search is short, however long this one
-// was, and for looking below the hints it rests by itself.
+// hint lets the hinter work. It rests for what it has searched in vain: where it has raised a hint
+// the next search is short, however long this one was, and for looking below the hints it rests by
+// itself.
 func (k *Keeper) hint(ctx context.Context) error {
 	done := false
 	err := k.turn(&k.nextHint, tickInterval/2, func() error {
@@ -84,7 +86,8 @@ func (k *Keeper) hint(ctx context.Context) error {
 	return err
 }
 
-// tick posts what is due. It does not rest for its work, which clients have asked for, and goes on in the next round where it left some.
+// tick posts what is due. It does not rest for its work, which clients have asked for, and goes on
+// in the next round where it left some.
 func (k *Keeper) tick(ctx context.Context) error {
 	done := false
 	err := k.turn(&k.nextTick, 0, func() error {

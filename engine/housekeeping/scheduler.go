@@ -24,13 +24,17 @@ const (
 	mostFailing = 5                      // how often in a row one post may fail because of the server
 )
 
-// scheduler posts what schedules (mbus4.schedule) have due. Any number of schedulers may work at once: a tick belongs to who has the row's lock, and
-// posting it and moving next_at on are one transaction; a row that somebody has locked is skipped, and a row that somebody has moved on is no longer
-// due. So a tick is posted once, whichever proxy does it and whatever becomes of it meanwhile.
+// scheduler posts what schedules (mbus4.schedule) have due. Any number of schedulers may work at
+// once: a tick belongs to who has the row's lock, and posting it and moving next_at on are one
+// transaction; a row that somebody has locked is skipped, and a row that somebody has moved on is
+// no longer due. So a tick is posted once, whichever proxy does it and whatever becomes of it
+// meanwhile.
 //
-// Of ticks that have passed, because no proxy was there or the schedule's row was locked, the latest is posted; the others are counted as missed,
-// and so are those whose post fails. A tick is never tried twice, but for what passes by itself: locks, and the end of the session. What a client has
-// made so large that it takes long, or takes the server's memory, does not pass: the schedules behind it would wait for ever.
+// Of ticks that have passed, because no proxy was there or the schedule's row was locked, the
+// latest is posted; the others are counted as missed, and so are those whose post fails. A tick is
+// never tried twice, but for what passes by itself: locks, and the end of the session. What a
+// client has made so large that it takes long, or takes the server's memory, does not pass: the
+// schedules behind it would wait for ever.
 //
 // The time is the server's. A clock set back makes schedules wait until it is again where it was.
 type scheduler struct {
@@ -58,11 +62,13 @@ func (f *failingTick) add(name, said string) {
 }
 
 func newScheduler(hstoreSchema string) *scheduler {
-	// Messages that wait for others are woken by their deliverers; for a post it makes no difference whether there are any.
+	// Messages that wait for others are woken by their deliverers; for a post it makes no
+	// difference whether there are any.
 	return &scheduler{post: calls.New().ScheduledPost(calls.Site{HstoreSchema: hstoreSchema}), limit: postLimit}
 }
 
-// dueSQL is an expression: in how many seconds a schedule is due next, null where there are none. An infinite time is too large a number.
+// dueSQL is an expression: in how many seconds a schedule is due next, null where there are none.
+// An infinite time is too large a number.
 const dueSQL = `(select case when s.next_at is null then 0
              else least(extract(epoch from s.next_at) - extract(epoch from pg_catalog.clock_timestamp()), 1e6) end::float8
  from mbus4.schedule s order by s.next_at nulls first limit 1)`
@@ -126,8 +132,9 @@ type claimed struct {
 	may                     bool // its owner may post
 }
 
-// The schedule that is due longest, locked. It is read again once it is locked, so one that was moved on meanwhile is left out. Clients may write the table
-// themselves: of texts that no schedule has only so much is read that they are refused.
+// The schedule that is due longest, locked. It is read again once it is locked, so one that was
+// moved on meanwhile is left out. Clients may write the table themselves: of texts that no schedule
+// has only so much is read that they are refused.
 const claimSQL = `
 select s.name, pg_catalog.left(s.cron, 300), pg_catalog.left(s.timezone, 100), s.owner::text, s.changed, pg_catalog.clock_timestamp(), s.next_at,
        exists (select from pg_catalog.pg_roles r where r.rolname = s.owner and pg_catalog.has_schema_privilege(r.oid, 'mbus4', 'usage')

@@ -58,7 +58,8 @@ func (s scheduling) want(want, sql string) {
 	}
 }
 
-// A new schedule gets its first tick, which is not posted before its time; the latest of those that have passed is, and the others are counted.
+// A new schedule gets its first tick, which is not posted before its time; the latest of those that
+// have passed is, and the others are counted.
 func TestScheduler(t *testing.T) {
 	s := newScheduling(t)
 	s.add("new", "0 0 1 1 *", "null")
@@ -211,7 +212,8 @@ func TestScheduleOwners(t *testing.T) {
 	may("member", true, "delete from mbus4.schedule")
 }
 
-// A post that takes too long, or that the server has no room for, is missed, and the schedules behind it are not. What is that large a client may choose.
+// A post that takes too long, or that the server has no room for, is missed, and the schedules
+// behind it are not. What is that large a client may choose.
 func TestSchedulerGoesOn(t *testing.T) {
 	s := newScheduling(t)
 	enginetest.Exec(t, s.conn, `create function public.hinder() returns trigger language plpgsql as $$ begin

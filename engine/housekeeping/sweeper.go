@@ -10,9 +10,10 @@ import (
 
 const sweepBatch = 1000 // rows per transaction
 
-// sweeper removes the messages nobody will get: expired ones, but not from dmq, and those of consumers that were dropped. It
-// also removes the rows that inserts into views leave behind. What somebody has a lease on stays until that ends. It works in small transactions and skips locked rows, which
-// are left to the next sweep; so any number of proxies may sweep at once.
+// sweeper removes the messages nobody will get: expired ones, but not from dmq, and those of
+// consumers that were dropped. It also removes the rows that inserts into views leave behind. What
+// somebody has a lease on stays until that ends. It works in small transactions and skips locked
+// rows, which are left to the next sweep; so any number of proxies may sweep at once.
 type sweeper struct {
 	Now func() time.Time // nil: the server's clock
 }
@@ -118,7 +119,8 @@ func sweepOrphans(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	return total, nil
 }
 
-// The keys of posts whose windows are over. They may be taken over at any moment, and are then locked or no longer over.
+// The keys of posts whose windows are over. They may be taken over at any moment, and are then
+// locked or no longer over.
 const sweepKeysSQL = `
 with due as materialized (
 	select ctid from mbus4.unique_post where until <= now() and until >= $1::text::timestamptz order by until limit $2 for update skip locked

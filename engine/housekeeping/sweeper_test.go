@@ -99,8 +99,8 @@ func TestSweepOrphans(t *testing.T) {
 	}
 }
 
-// What inserts into views leave behind goes, and takes no more room however often that happens. Nobody who inserts waits
-// for it.
+// What inserts into views leave behind goes, and takes no more room however often that happens.
+// Nobody who inserts waits for it.
 func TestSweepViewInserts(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)

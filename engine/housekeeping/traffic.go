@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// trafficInterval is how often the server's counts are noted, from which mbus4.rates tells how much was posted and consumed.
+// trafficInterval is how often the server's counts are noted, from which mbus4.rates tells how much
+// was posted and consumed.
 const trafficInterval = 10 * time.Second
 
 // The table is not there where a step waits, and need not be this role's to write.

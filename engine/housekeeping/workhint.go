@@ -9,13 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// workHint raises the hint of the work queue, as the hinter does those of consumers: mbus4.hint_work says where the first row may be
-// that nobody has claimed yet. All times are in microseconds since 1970; 0 stands for no hint.
+// workHint raises the hint of the work queue, as the hinter does those of consumers:
+// mbus4.hint_work says where the first row may be that nobody has claimed yet. All times are in
+// microseconds since 1970; 0 stands for no hint.
 //
-// A fresh row below the hint is hidden. Why none is: it draws its id from mbus4.work_queue_id_seq, whose lock its transaction holds to the
-// end, before the clock is read for its next_attempt_at. So the floor holds as it does for messages. A row that was claimed is not fresh
-// any more, nor is one that was put into the past, and these are claimed without a hint. What is written past all that, with an id
-// that was not drawn, is found by the look below.
+// A fresh row below the hint is hidden. Why none is: it draws its id from mbus4.work_queue_id_seq,
+// whose lock its transaction holds to the end, before the clock is read for its next_attempt_at. So
+// the floor holds as it does for messages. A row that was claimed is not fresh any more, nor is one
+// that was put into the past, and these are claimed without a hint. What is written past all that,
+// with an id that was not drawn, is found by the look below.
 type workHint struct {
 	posters
 	known bool // hint is that of the sequence
@@ -32,7 +34,8 @@ where w.process_id is null and w.fresh
 order by w.next_attempt_at, w.id
 limit 1`
 
-// renew raises the hint to the first row, or to what is safe. low: it looks below first, and lowers the hint where it is wrong.
+// renew raises the hint to the first row, or to what is safe. low: it looks below first, and lowers
+// the hint where it is wrong.
 func (w *workHint) renew(ctx context.Context, conn *pgx.Conn, margin, leastRise time.Duration, low bool) error {
 	now, err := w.read(ctx, conn, sequences{any: []string{"mbus4.work_queue_id_seq"}})
 	if err != nil {

@@ -32,8 +32,8 @@ func (q *queue) work(t *testing.T, process, n int) {
 	}
 }
 
-// However many messages have gone through the work queue under an old snapshot, and though one of them is still claimed, the next one is found
-// where it is.
+// However many messages have gone through the work queue under an old snapshot, and though one of
+// them is still claimed, the next one is found where it is.
 func TestWorkQueueUnderOldSnapshot(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
@@ -55,7 +55,8 @@ func TestWorkQueueUnderOldSnapshot(t *testing.T) {
 	}
 }
 
-// The hint rises, and yet nothing is hidden: not what comes back, not what an open transaction adds, not what stands in the past.
+// The hint rises, and yet nothing is hidden: not what comes back, not what an open transaction
+// adds, not what stands in the past.
 func TestWorkHintHidesNothing(t *testing.T) {
 	t.Parallel()
 	for name, hide := range map[string]func(t *testing.T, q *queue, other *pgx.Conn) int64{

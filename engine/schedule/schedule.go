@@ -57,7 +57,8 @@ func Parse(text, zone string) (Schedule, error) {
 	return Schedule{ticks}, nil
 }
 
-// Check is as Parse, for a new schedule: it also refuses an @every whose time is not in whole seconds. Those that there are keep the pace that they have.
+// Check is as Parse, for a new schedule: it also refuses an @every whose time is not in whole
+// seconds. Those that there are keep the pace that they have.
 func Check(text, zone string) error {
 	if _, err := Parse(text, zone); err != nil {
 		return err
@@ -99,8 +100,8 @@ func (s Schedule) After(t time.Time) (time.Time, bool) {
 	return next.UTC(), !next.IsZero()
 }
 
-// Latest gives the last tick that is not after now, beginning with one that is due, and how many have passed before it. Beyond mostCounted they are
-// not counted.
+// Latest gives the last tick that is not after now, beginning with one that is due, and how many
+// have passed before it. Beyond mostCounted they are not counted.
 func (s Schedule) Latest(due, now time.Time) (latest time.Time, before int64) {
 	if every, ok := s.ticks.(cron.ConstantDelaySchedule); ok {
 		before = max(0, int64(now.Sub(due)/every.Delay))
@@ -119,7 +120,8 @@ func (s Schedule) Latest(due, now time.Time) (latest time.Time, before int64) {
 	}
 }
 
-// jump gives a tick that is not after now and has few between: the first one in the shortest time before now, of those that double, that has any.
+// jump gives a tick that is not after now and has few between: the first one in the shortest time
+// before now, of those that double, that has any.
 func (s Schedule) jump(from, now time.Time) time.Time {
 	for back := time.Minute; back < now.Sub(from); back *= 2 {
 		if t, ok := s.After(now.Add(-back)); ok && !t.After(now) {

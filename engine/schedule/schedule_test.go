@@ -19,7 +19,8 @@ func at(t *testing.T, text string) time.Time {
 	return out
 }
 
-// The ticks of a schedule, also where clocks are changed: a time that a day does not have is left out, one that it has twice comes twice.
+// The ticks of a schedule, also where clocks are changed: a time that a day does not have is left
+// out, one that it has twice comes twice.
 func TestTicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ cron, zone, after, want string }{

@@ -76,7 +76,8 @@ func TestNoIDIsInt(t *testing.T) {
 	const columns = `select coalesce(string_agg(c.relname || '.' || a.attname, ' '), '')
 		from pg_attribute a join pg_class c on c.oid = a.attrelid and c.relnamespace = 'mbus4'::regnamespace and c.relkind = 'r'
 		where a.attnum > 0 and a.atttypid in ('int4'::regtype, 'int4[]'::regtype)`
-	// What is not such an id: numbers of consumers, hints and batches, processes of clients and of the server, limits of semaphores, columns of the contract.
+	// What is not such an id: numbers of consumers, hints and batches, processes of clients and of
+	// the server, limits of semaphores, columns of the contract.
 	for _, left := range strings.Fields(enginetest.One[string](t, conn, columns)) {
 		switch left {
 		case "schema_version.version", "schema_version.oldest", "selector.version", "selector.major", "selector_slot.slot", "queue.consumers_cnt", "consumer.hint", "consumer.max_attempts", "message.received", "work_queue.process_id", "work_queue.attempts",

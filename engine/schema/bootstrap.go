@@ -19,13 +19,14 @@ const (
 	codeFeatureNotSupported = "0A000" // the same, from Postgres 16 on
 )
 
-// bootstrapLockWait bounds the wait for somebody who creates the schema or the extension in a transaction that is still open.
+// bootstrapLockWait bounds the wait for somebody who creates the schema or the extension in a
+// transaction that is still open.
 const bootstrapLockWait = "set local lock_timeout = '2s'"
 
 const createHstoreSQL = `create extension hstore schema public`
 
-// bootstrap creates the schema and in it the table that upgrades lock to take turns. Where two do so at once, one of them
-// fails with a duplicate, which is no error: then both exist.
+// bootstrap creates the schema and in it the table that upgrades lock to take turns. Where two do
+// so at once, one of them fails with a duplicate, which is no error: then both exist.
 func bootstrap(ctx context.Context, conn *pgx.Conn, in *Installation) error {
 	const there = `select pg_catalog.to_regclass('mbus4.upgrade_lock') is not null`
 	var done bool

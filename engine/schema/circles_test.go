@@ -80,8 +80,8 @@ func TestCirclesOfCopies(t *testing.T) {
 	}
 }
 
-// What looking for circles costs is in proportion to the messages that wait, in circles or not, and what else there is does not
-// matter.
+// What looking for circles costs is in proportion to the messages that wait, in circles or not, and
+// what else there is does not matter.
 func TestCirclesAreLinear(t *testing.T) {
 	t.Parallel()
 	conn := enginetest.Connect(t, enginetest.Installed(t))

@@ -43,8 +43,9 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// What it costs to look has a bound, however much there is. Of many messages the numbers are estimates, and say so; few beside them are
-// counted, and so are those of which there is one kind only in great number.
+// What it costs to look has a bound, however much there is. Of many messages the numbers are
+// estimates, and say so; few beside them are counted, and so are those of which there is one kind
+// only in great number.
 func TestCountsAreBounded(t *testing.T) {
 	t.Parallel()
 	conn := enginetest.Connect(t, enginetest.Installed(t))

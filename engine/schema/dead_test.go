@@ -9,8 +9,9 @@ import (
 	"mbusproxy/engine/internal/enginetest"
 )
 
-// Whatever statistics say, and in a session that has asked while there was nothing, too: to look at what is dead, and to run a batch of an operation, costs what the
-// few messages cost that it deals with, and not what lies beside and behind them.
+// Whatever statistics say, and in a session that has asked while there was nothing, too: to look at
+// what is dead, and to run a batch of an operation, costs what the few messages cost that it deals
+// with, and not what lies beside and behind them.
 func TestDeadIsARange(t *testing.T) {
 	t.Parallel()
 	for when, sql := range map[string]string{

@@ -1,6 +1,7 @@
-// Package schema is what a database holds of ours: it installs the schema mbus4 by the files in baseline and upgrades it by
-// those in steps, makes the functions that are the program's, gives the rights in rights, and tells whether what is found may
-// be used at all. See docs/adr/0013-upgrades.md.
+// Package schema is what a database holds of ours: it installs the schema mbus4 by the files in
+// baseline and upgrades it by those in steps, makes the functions that are the program's, gives the
+// rights in rights, and tells whether what is found may be used at all. See
+// docs/adr/0013-upgrades.md.
 //
 // Invariants:
 //   - A step is run once, in a transaction of its own (but for one that builds an index); one that was released never changes.

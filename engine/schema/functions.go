@@ -11,9 +11,10 @@ import (
 	"mbusproxy/engine/calls"
 )
 
-// The functions in the database that serve calls in place, see engine/calls/stored.go, belong to the program, not to a version
-// of the schema. Their names say what they do, so they are made beside those of other programs and never replaced. They are
-// dropped only where an operator says that no other program uses the database (PruneFunctions).
+// The functions in the database that serve calls in place, see engine/calls/stored.go, belong to
+// the program, not to a version of the schema. Their names say what they do, so they are made
+// beside those of other programs and never replaced. They are dropped only where an operator says
+// that no other program uses the database (PruneFunctions).
 
 // functionsFound lists the names of the functions in the database, whichever program made them.
 func functionsFound(ctx context.Context, conn *pgx.Conn) ([]string, error) {
@@ -63,9 +64,10 @@ func createFunctions(ctx context.Context, conn *pgx.Conn, in *Installation) erro
 	})
 }
 
-// PruneFunctions drops the functions that other versions of the program made, and gives their number. Those that views of
-// mbus4.create_view use stay. A program of such a
-// version that still serves the database makes them again when it next opens it; until then its calls in WHERE and the like fail.
+// PruneFunctions drops the functions that other versions of the program made, and gives their
+// number. Those that views of mbus4.create_view use stay. A program of such a version that still
+// serves the database makes them again when it next opens it; until then its calls in WHERE and the
+// like fail.
 func PruneFunctions(ctx context.Context, conn *pgx.Conn) (dropped int, err error) {
 	in, err := identify(ctx, conn)
 	if err != nil {

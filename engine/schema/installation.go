@@ -88,8 +88,8 @@ func inspect(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	return in, err
 }
 
-// identify looks only at what tells one installation from another: the database, the version, where hstore is, whose the
-// schema is.
+// identify looks only at what tells one installation from another: the database, the version, where
+// hstore is, whose the schema is.
 func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	var in Installation
 	var versioned, readable bool
@@ -162,7 +162,8 @@ func (in Installation) check(newest int) error {
 	return nil
 }
 
-// lackingRights is the refusal where schema mbus4 belongs to another role, which has not given the engine's role its rights.
+// lackingRights is the refusal where schema mbus4 belongs to another role, which has not given the
+// engine's role its rights.
 func lackingRights(in Installation) *refusal.Error {
 	owner := pgx.Identifier{in.owner}.Sanitize()
 	return &refusal.Error{

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Any role that may connect can take any advisory lock. So the engine takes none: it locks relations and rows, on which the
-// roles of clients have no right.
+// Any role that may connect can take any advisory lock. So the engine takes none: it locks
+// relations and rows, on which the roles of clients have no right.
 //
 //   - mbus4.upgrade_lock, an empty table, is locked for the transactions that change the schema.
 //   - A row of mbus4.service is locked for a moment by a session that takes the lead in a service. The row then
@@ -19,8 +19,9 @@ import (
 // lockUpgradeSQL lets one transaction at a time change the schema. Readers are not held up.
 const lockUpgradeSQL = `lock table mbus4.upgrade_lock in exclusive mode`
 
-// The row is taken only when the session it names is gone, or is this one. While another session is taking it, it is locked and
-// skipped; afterwards it names that session, and the condition, which the server checks again, does not hold.
+// The row is taken only when the session it names is gone, or is this one. While another session is
+// taking it, it is locked and skipped; afterwards it names that session, and the condition, which
+// the server checks again, does not hold.
 const leadSQL = `
 with vacant as materialized (
 	select s.name

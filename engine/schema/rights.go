@@ -45,8 +45,8 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	return ok, nil
 }
 
-// granted reports whether both roles exist with their rights, and nobody has rights that are dangerous. Of each file of grants
-// it looks at a few, for a file is run in one transaction.
+// granted reports whether both roles exist with their rights, and nobody has rights that are
+// dangerous. Of each file of grants it looks at a few, for a file is run in one transaction.
 func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	err = conn.QueryRow(ctx, `
 		select count(*) = 2
@@ -72,9 +72,10 @@ func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	return len(list) == 0, err
 }
 
-// grantRights takes away what others must not have (in a schema just made: all that they have), creates the two roles where the
-// engine's role may, and gives them their rights. Roles belong to the whole cluster, and the proxy of another database may be
-// creating them at the same moment. What fails is not vital and comes back as warnings.
+// grantRights takes away what others must not have (in a schema just made: all that they have),
+// creates the two roles where the engine's role may, and gives them their rights. Roles belong to
+// the whole cluster, and the proxy of another database may be creating them at the same moment.
+// What fails is not vital and comes back as warnings.
 func grantRights(ctx context.Context, conn *pgx.Conn, fresh bool) (warnings []string) {
 	warnings = revokeExcess(ctx, conn, fresh)
 	for _, role := range []string{roleUser, roleAdmin} {

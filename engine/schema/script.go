@@ -71,7 +71,8 @@ func SQL(ctx context.Context, conn *pgx.Conn) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// rightsSQL is what grantRights runs, but for revoking what default privileges will have given on what is not there yet.
+// rightsSQL is what grantRights runs, but for revoking what default privileges will have given on
+// what is not there yet.
 func rightsSQL(ctx context.Context, conn *pgx.Conn, fresh bool) ([]string, error) {
 	var out []string
 	if !fresh {

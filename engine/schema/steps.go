@@ -10,8 +10,9 @@ import (
 	"text/template"
 )
 
-// The schema's first version is made by the files in baseline, in the order of their names and in one transaction. Each later
-// version is made by one step, steps/<version>_<what>.sql, beginning with 0002. See docs/adr/0013-upgrades.md.
+// The schema's first version is made by the files in baseline, in the order of their names and in
+// one transaction. Each later version is made by one step, steps/<version>_<what>.sql, beginning
+// with 0002. See docs/adr/0013-upgrades.md.
 
 //go:embed baseline/*.sql
 var baselineFiles embed.FS
@@ -26,8 +27,8 @@ const HintSlots = 128
 const (
 	// baselineVersion is the version of the schema that baseline makes.
 	baselineVersion = 1
-	// oldestServed is the oldest version of the schema that this program can work with, as it has to where a step waits for
-	// clients, and with --no-init.
+	// oldestServed is the oldest version of the schema that this program can work with, as it has
+	// to where a step waits for clients, and with --no-init.
 	oldestServed = 11 // mbus4.unique_post
 )
 
@@ -36,11 +37,13 @@ type step struct {
 	version int
 	name    string // of its file, for messages
 	text    string // a text/template of several statements
-	// oldest is the newest version that a program must know to go on using the database after the step: the step's file says
-	// so in a line "-- oldest: <version>" if the step takes away what older programs need. Else it is that of the step before.
+	// oldest is the newest version that a program must know to go on using the database after the
+	// step: the step's file says so in a line "-- oldest: <version>" if the step takes away what
+	// older programs need. Else it is that of the step before.
 	oldest int
-	// index is the name of the index that the step builds concurrently, "" for all other steps. Such a step is one statement,
-	// CREATE INDEX CONCURRENTLY IF NOT EXISTS, and runs outside of a transaction.
+	// index is the name of the index that the step builds concurrently, "" for all other steps.
+	// Such a step is one statement, CREATE INDEX CONCURRENTLY IF NOT EXISTS, and runs outside of a
+	// transaction.
 	index string
 	table string // on which
 }

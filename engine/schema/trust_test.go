@@ -16,7 +16,8 @@ import (
 	"mbusproxy/engine/schema"
 )
 
-// trustTest is a database and a role in it that may create schemas, and would like to have the rights of the admin role.
+// trustTest is a database and a role in it that may create schemas, and would like to have the
+// rights of the admin role.
 type trustTest struct {
 	*testing.T
 	name, role     string
@@ -234,7 +235,8 @@ func TestSearchPathOfDatabase(t *testing.T) {
 	}
 }
 
-// Where hstore's schema is one that others may create in, the engine's calls of hstore mean the extension's all the same.
+// Where hstore's schema is one that others may create in, the engine's calls of hstore mean the
+// extension's all the same.
 func TestShadowsBesideHstore(t *testing.T) {
 	t.Parallel()
 	for _, who := range []string{"superuser", "plain role"} {

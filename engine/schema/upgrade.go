@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// stepLockWait is how long a step waits for a lock, and how long it keeps clients waiting behind it. It is less than the
-	// server's deadlock_timeout: see admin.ServiceLockWait.
+	// stepLockWait is how long a step waits for a lock, and how long it keeps clients waiting
+	// behind it. It is less than the server's deadlock_timeout: see admin.ServiceLockWait.
 	stepLockWait = 300 * time.Millisecond
-	// firstPause and longestPause are the times between two attempts, in which clients get on. Each pause is twice as long as
-	// the one before.
+	// firstPause and longestPause are the times between two attempts, in which clients get on. Each
+	// pause is twice as long as the one before.
 	firstPause   = 500 * time.Millisecond
 	longestPause = 5 * time.Second
 	// progressInterval is the time between two looks at an index that is being built.
@@ -43,8 +43,9 @@ var (
 	errBuilding = errors.New("another program upgrades schema mbus4") // of an index
 )
 
-// run runs the missing steps, creates the functions that are missing and grants what is. Any number of proxies may do so
-// at once: the transactions take turns, and each looks first what others have done.
+// run runs the missing steps, creates the functions that are missing and grants what is. Any number
+// of proxies may do so at once: the transactions take turns, and each looks first what others have
+// done.
 func (u *upgrade) run(ctx context.Context) error {
 	if err := bootstrap(ctx, u.conn, u.in); err != nil {
 		return err
@@ -171,7 +172,8 @@ func (u *upgrade) inTheWay(ctx context.Context) string {
 // inTurn runs a transaction that changes the schema; others that do so wait for its end.
 func inTurn(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		// Another program's turn takes as long as it takes, which is not long; clients are not waited for, nor kept waiting.
+		// Another program's turn takes as long as it takes, which is not long; clients are not
+		// waited for, nor kept waiting.
 		for _, sql := range []string{`set local lock_timeout = 0`, lockUpgradeSQL, fmt.Sprintf(`set local lock_timeout = %d`, stepLockWait.Milliseconds())} {
 			if _, err := tx.Exec(ctx, sql); err != nil {
 				return fmt.Errorf("locking schema mbus4: %w", err)

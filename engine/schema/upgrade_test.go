@@ -93,8 +93,8 @@ func TestServicesEndWithTheirVersion(t *testing.T) {
 	})
 }
 
-// A transaction that has posted and stays open delays a step, not the traffic: nobody waits behind the step for long, and
-// whoever opens the database meanwhile is served without it.
+// A transaction that has posted and stays open delays a step, not the traffic: nobody waits behind
+// the step for long, and whoever opens the database meanwhile is served without it.
 func TestStepGivesWay(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)
@@ -177,8 +177,8 @@ func TestStepsLeftAreDoneLater(t *testing.T) {
 	})
 }
 
-// An index is built while clients write; what an attempt that was killed has left is no obstacle, and of several programs
-// one builds it.
+// An index is built while clients write; what an attempt that was killed has left is no obstacle,
+// and of several programs one builds it.
 func TestIndexIsBuiltBesideTraffic(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)

@@ -30,11 +30,11 @@ const (
 
 // Maker makes the rows of the selectors that consumers and triggers use. It is safe for concurrent use.
 //
-// A selector is compiled in Go and its row made, and committed, before the call that uses it runs. A row's
-// condition never changes what it means, so nothing can be stale: whoever sees a consumer's row sees the
-// selector it refers to, for that was committed before. Between making a row and using it selectorGrace may pass, less
-// selectorRemembered; after that the row may have been removed, and the call fails with the message that the selector is
-// not known.
+// A selector is compiled in Go and its row made, and committed, before the call that uses it runs.
+// A row's condition never changes what it means, so nothing can be stale: whoever sees a consumer's
+// row sees the selector it refers to, for that was committed before. Between making a row and using
+// it selectorGrace may pass, less selectorRemembered; after that the row may have been removed, and
+// the call fails with the message that the selector is not known.
 //
 // Only the schema's owner may write the rows, and they are made only where the session's role may make use of
 // them. Nothing of a client's is evaluated in making one.
@@ -62,9 +62,10 @@ type Use struct {
 	Text      string // the selector
 }
 
-// Ensure checks a selector and makes its row unless it is there. A refusal is a *refusal.Error. An empty selector selects everything
-// and needs no row. Where neither the role nor one that it is a member of may do what the call does, nothing is checked nor
-// made: the server will refuse the call.
+// Ensure checks a selector and makes its row unless it is there. A refusal is a *refusal.Error. An
+// empty selector selects everything and needs no row. Where neither the role nor one that it is a
+// member of may do what the call does, nothing is checked nor made: the server will refuse the
+// call.
 func (s *Maker) Ensure(ctx context.Context, use Use) error {
 	if s.Known(use.Text) {
 		return nil

@@ -34,14 +34,16 @@ type selectorRow struct {
 	env       selector.Env
 }
 
-// Check returns what is wrong with a selector's text, as a *refusal.Error; nil where a row could be made of it. It makes none.
+// Check returns what is wrong with a selector's text, as a *refusal.Error; nil where a row could be
+// made of it. It makes none.
 func Check(ctx context.Context, parser *parse.Parser, text string, env selector.Env) error {
 	_, err := compile(ctx, parser, text, env)
 	return err
 }
 
-// Condition is the SQL of a selector's text, over t, a row of mbus4.qt_model: 1 where the message matches. It raises no error and calls
-// nothing of a client's. A refusal is a *refusal.Error. No row is made.
+// Condition is the SQL of a selector's text, over t, a row of mbus4.qt_model: 1 where the message
+// matches. It raises no error and calls nothing of a client's. A refusal is a *refusal.Error. No
+// row is made.
 func (s *Maker) Condition(ctx context.Context, text string) (sql string, err error) {
 	row, err := compile(ctx, s.parser, text, s.env)
 	return row.condition, err
@@ -93,7 +95,8 @@ type beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// store makes the row of a selector, or marks the one that is there as wanted. role is the login role of whoever wants it.
+// store makes the row of a selector, or marks the one that is there as wanted. role is the login
+// role of whoever wants it.
 func store(ctx context.Context, conn beginner, role string, row selectorRow) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		found, err := refresh(ctx, tx, row)
@@ -115,8 +118,8 @@ func store(ctx context.Context, conn beginner, role string, row selectorRow) err
 	})
 }
 
-// refresh looks for the row of a selector. One that another version made it compiles again, and one that was last wanted a
-// while ago it marks as wanted, so that it is not removed.
+// refresh looks for the row of a selector. One that another version made it compiles again, and one
+// that was last wanted a while ago it marks as wanted, so that it is not removed.
 func refresh(ctx context.Context, tx pgx.Tx, row selectorRow) (found bool, err error) {
 	var text string
 	var current, fresh bool

@@ -30,10 +30,11 @@ const (
 
 // allocator gives the slots of semaphores to the tasks that wait and asks running ones to leave.
 //
-// One allocator per database works at a time: its session has the lead for as long as it lives (schema.Lead), and its
-// transactions end with the session. So no slot is granted twice, and what it remembers is true. It follows the log of changes
-// that the calls write, transaction by transaction: everything visible in one snapshot and not in the one
-// before. So neither a long transaction nor an old snapshot makes it read anything twice.
+// One allocator per database works at a time: its session has the lead for as long as it lives
+// (schema.Lead), and its transactions end with the session. So no slot is granted twice, and what
+// it remembers is true. It follows the log of changes that the calls write, transaction by
+// transaction: everything visible in one snapshot and not in the one before. So neither a long
+// transaction nor an old snapshot makes it read anything twice.
 //
 // It remembers the running tasks of the semaphores it has looked at, and where their waiting ones begin.
 // Reading those from the table would mean to walk, under an old snapshot, all index entries of tasks that
@@ -60,7 +61,8 @@ type allocator struct {
 	changed map[int32]struct{}  // semaphores to look at
 	busy    map[int32]time.Time // those with locked rows, and when to look again
 
-	// For how long grants take: due is since when a semaphore may have something to grant that the log has told of and that has not been granted.
+	// For how long grants take: due is since when a semaphore may have something to grant that the
+	// log has told of and that has not been granted.
 	due        map[int32]time.Time
 	followedAt time.Time // before the log was last read
 	notedAt    time.Time // when the first transaction of this proxy has ended that the log was not read after; zero: none is known

@@ -1,8 +1,10 @@
-// Package semaphore has the task semaphores of a database: Semaphores and Subscription for programs that would rather not
-// write SQL, and Granter, the service that gives the slots to the tasks that wait and asks running ones to leave.
+// Package semaphore has the task semaphores of a database: Semaphores and Subscription for programs
+// that would rather not write SQL, and Granter, the service that gives the slots to the tasks that
+// wait and asks running ones to leave.
 //
-// The files of the service, from the outside in: granter.go runs it, allocator.go takes one turn, changes.go reads what has
-// changed, fronts.go reads what one turn needs, order.go decides (it knows no database), orders.go carries out.
+// The files of the service, from the outside in: granter.go runs it, allocator.go takes one turn,
+// changes.go reads what has changed, fronts.go reads what one turn needs, order.go decides (it
+// knows no database), orders.go carries out.
 //
 // Invariants:
 //   - Never more than active tasks hold a slot after a grant, and those that got one go before all that still wait.

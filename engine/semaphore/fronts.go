@@ -72,8 +72,9 @@ func (f *front) displaces(next int) bool {
 	return f.waiting[next].priority > last.priority
 }
 
-// Here, in give.sql and in rivalsSQL semaphore_id is compared negated, as it stands in the indexes semaphore_task_running and
-// semaphore_task_wait: so the planner cannot choose the primary key, by which it would read all tasks of a semaphore.
+// Here, in give.sql and in rivalsSQL semaphore_id is compared negated, as it stands in the indexes
+// semaphore_task_running and semaphore_task_wait: so the planner cannot choose the primary key, by
+// which it would read all tasks of a semaphore.
 const loadRunningSQL = `
 select q.id, t.task_id, t.priority, t.arrival, t.status = 'TRY_RELEASE'
 from unnest($1::int[]) q (id)

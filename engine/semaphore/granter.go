@@ -29,9 +29,10 @@ const (
 	turnTimeout              = 2 * time.Minute
 )
 
-// Granter is the service that grants: it lets an allocator take its turns over a connection of its own. A database without semaphores
-// costs nothing. One with semaphores is looked at every grantTick while it is in use or its semaphores are,
-// and every one to five seconds else, without a connection in between: it can be dropped as without a proxy.
+// Granter is the service that grants: it lets an allocator take its turns over a connection of its
+// own. A database without semaphores costs nothing. One with semaphores is looked at every
+// grantTick while it is in use or its semaphores are, and every one to five seconds else, without a
+// connection in between: it can be dropped as without a proxy.
 type Granter struct {
 	server    *admin.Server
 	installed schema.Installation
@@ -54,8 +55,8 @@ type Granter struct {
 	busyAt  time.Time    // when something last happened; of run
 }
 
-// NewGranter makes a Granter for a database that was prepared. interval is the time between two full passes. posted is called when events have been
-// posted; it must not wait.
+// NewGranter makes a Granter for a database that was prepared. interval is the time between two
+// full passes. posted is called when events have been posted; it must not wait.
 func NewGranter(server *admin.Server, in schema.Installation, interval time.Duration, posted func(), log *zap.Logger) *Granter {
 	return &Granter{
 		server: server, installed: in, service: service.New(), log: log, posted: posted, busyAt: time.Now(),
@@ -75,8 +76,10 @@ func (s *Granter) Done() <-chan struct{} { return s.service.Done() }
 // Counts is how many slots it has given, and how many tasks it has asked to leave theirs.
 func (s *Granter) Counts() (granted, asked uint64) { return s.granted.Load(), s.asked.Load() }
 
-// Latencies is how long its grants have taken: from the end of the transaction that released a slot, or that enqueued the task where a slot was free, to the grant. Of a
-// transaction that another proxy, or none, has seen it counts from the last look before. What a full pass has found is not in it.
+// Latencies is how long its grants have taken: from the end of the transaction that released a
+// slot, or that enqueued the task where a slot was free, to the grant. Of a transaction that
+// another proxy, or none, has seen it counts from the last look before. What a full pass has found
+// is not in it.
 func (s *Granter) Latencies() Latencies { return s.latencies.read() }
 
 // Note tells that a transaction that called functions of semaphores has ended, committed or not: what it may have made

@@ -21,7 +21,8 @@ func (c *statementCount) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx
 
 func (c *statementCount) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// A slot that comes free is granted in two statements, however many semaphores it is: one reads what has changed, one grants and looks who is next.
+// A slot that comes free is granted in two statements, however many semaphores it is: one reads
+// what has changed, one grants and looks who is next.
 func TestSemaphoreGrantTakesTwoStatements(t *testing.T) {
 	t.Parallel()
 	s := newSemaphoreTest(t)
@@ -80,7 +81,8 @@ func TestSemaphoreGrantsMany(t *testing.T) {
 	}
 }
 
-// Where the first task is held by another transaction, the next one gets the slot in the same turn, and the first one the next slot.
+// Where the first task is held by another transaction, the next one gets the slot in the same turn,
+// and the first one the next slot.
 func TestSemaphoreTurnPassesOverWhoIsHeld(t *testing.T) {
 	t.Parallel()
 	s := newSemaphoreTest(t)

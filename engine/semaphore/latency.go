@@ -56,8 +56,9 @@ func (l *latencies) read() Latencies {
 	return out
 }
 
-// since is when what the allocator is about to read in the log can have been committed at the earliest: the end of a transaction of this proxy, if
-// that is known, or else when the log was last read. Zero: it is not known.
+// since is when what the allocator is about to read in the log can have been committed at the
+// earliest: the end of a transaction of this proxy, if that is known, or else when the log was last
+// read. Zero: it is not known.
 func (g *allocator) since() time.Time {
 	if g.followedAt.IsZero() || g.notedAt.Before(g.followedAt) {
 		return g.followedAt

@@ -27,7 +27,8 @@ func (s *semaphoreTest) wantAfter(grants int, least, most time.Duration) {
 	}
 }
 
-// A grant has taken the time since the release, or since the task came where a slot was free, whatever has kept the allocator.
+// A grant has taken the time since the release, or since the task came where a slot was free,
+// whatever has kept the allocator.
 func TestGrantLatency(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute

@@ -50,9 +50,10 @@ func (t slotTask) compare(u slotTask) int {
 type slots struct {
 	running []slotTask      // all that are ACQUIRED or TRY_RELEASE, in order
 	places  map[int64]place // of those, by task
-	// floor is the place where the scan for waiting tasks starts. Waiting tasks before it are in fresh, or in changes not
-	// read yet. They are remembered, not searched for: starting at an earlier place would walk the dead index entries of
-	// all tasks granted since, which an old snapshot keeps.
+	// floor is the place where the scan for waiting tasks starts. Waiting tasks before it are in
+	// fresh, or in changes not read yet. They are remembered, not searched for: starting at an
+	// earlier place would walk the dead index entries of all tasks granted since, which an old
+	// snapshot keeps.
 	floor place
 	fresh map[int64]place // tasks before floor that wait, or did
 	busy  map[int64]bool  // tasks whose rows others had locked in the last turn

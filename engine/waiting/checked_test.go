@@ -44,9 +44,10 @@ func (m *machine) check(t *testing.T) *statespace.Counterexample {
 // apart has a call at each of two proxies.
 var apart = [mostCalls]int{0, 1}
 
-// TestWaitingChecked holds all that can happen to what is promised: whatever can be delivered comes to somebody who waits for it, by what the proxies do by
-// themselves; the first of a line is woken first; what is held, delayed or gone makes nobody look for ever. docs/waiting-model.md says what the
-// machine is.
+// TestWaitingChecked holds all that can happen to what is promised: whatever can be delivered comes
+// to somebody who waits for it, by what the proxies do by themselves; the first of a line is woken
+// first; what is held, delayed or gone makes nobody look for ever. docs/waiting-model.md says what
+// the machine is.
 func TestWaitingChecked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,5 +1,6 @@
-// Package waiting lets calls wait for messages: [Lines] knows who waits for what in which order, [Watcher] looks for all of them at
-// once whether there is something, over one connection for each database in which calls wait.
+// Package waiting lets calls wait for messages: [Lines] knows who waits for what in which order,
+// [Watcher] looks for all of them at once whether there is something, over one connection for each
+// database in which calls wait.
 //
 // # Invariants
 //

@@ -39,21 +39,25 @@ type line struct {
 	idle   []*Place // who waits, who has waited longest first
 	turns  int      // how many of the others have been woken, and have neither left nor come back
 	asked  int      // of how many messages the look under way wants to know; 0: there is none
-	// served counts those who have left with a message since that look was asked for, up to asked: it may have counted theirs, or not.
+	// served counts those who have left with a message since that look was asked for, up to asked:
+	// it may have counted theirs, or not.
 	served int
-	// owed says that somebody has posted while one of the others had his turn: when he leaves with a message, the next has his at once.
+	// owed says that somebody has posted while one of the others had his turn: when he leaves with
+	// a message, the next has his at once.
 	owed bool
-	// fresh says that it is to be looked at as soon as somebody waits: somebody may have missed something, or nobody knows when its next delay ends.
+	// fresh says that it is to be looked at as soon as somebody waits: somebody may have missed
+	// something, or nobody knows when its next delay ends.
 	fresh bool
-	// again says that it is to be looked at once more at the next sweep: the last look may have found what fell due meanwhile, for those who were
-	// looking themselves just before, or who came to wait after it had been asked for how many.
+	// again says that it is to be looked at once more at the next sweep: the last look may have
+	// found what fell due meanwhile, for those who were looking themselves just before, or who came
+	// to wait after it had been asked for how many.
 	again bool
 	// delayEnds is when the first delay ends of which the last look has told; zero: none does, or nobody knows.
 	delayEnds time.Time
 }
 
-// Place is that of one call in its line, from its first look to its end. Its methods are called one after the other. While it sleeps it takes no
-// goroutine: very many may.
+// Place is that of one call in its line, from its first look to its end. Its methods are called one
+// after the other. While it sleeps it takes no goroutine: very many may.
 type Place struct {
 	lines   *Lines
 	line    *line
@@ -106,7 +110,8 @@ func (l *Lines) end(of *line) {
 	}
 }
 
-// Stand has the call wait behind others who do, without a look of its own; Sleep comes next. false: nobody does, or one looks for all.
+// Stand has the call wait behind others who do, without a look of its own; Sleep comes next. false:
+// nobody does, or one looks for all.
 func (p *Place) Stand() bool {
 	l, of := p.lines, p.line
 	l.mu.Lock()
@@ -126,8 +131,9 @@ func (p *Place) Look() {
 	p.version = p.lines.version
 }
 
-// Sleep is called when a look has found nothing. wake is called, once, when another is worth while or when limit has passed; perhaps before Sleep
-// returns, and with the lock of the Lines held. Awake comes next.
+// Sleep is called when a look has found nothing. wake is called, once, when another is worth while
+// or when limit has passed; perhaps before Sleep returns, and with the lock of the Lines held.
+// Awake comes next.
 func (p *Place) Sleep(limit time.Duration, wake func()) {
 	if p.sleep(limit, wake) {
 		p.lines.ring()
@@ -221,8 +227,8 @@ func (l *Lines) leave(p *Place) bool {
 	return true
 }
 
-// Leave is called once, when the call is over, and sleeps no more. served says that it goes on to take what there is: if not, and it has been woken,
-// the next in the line has its turn.
+// Leave is called once, when the call is over, and sleeps no more. served says that it goes on to
+// take what there is: if not, and it has been woken, the next in the line has its turn.
 func (p *Place) Leave(served bool) {
 	l, of := p.lines, p.line
 	l.mu.Lock()
@@ -279,8 +285,9 @@ type found struct {
 	delayEnds time.Time // when the first delay ends; zero: none does
 }
 
-// ask begins a look: it returns the lines in which somebody waits, all or those that are to be looked at now. What is known of the delays of
-// those of them in which nobody waits is forgotten: they are looked at when somebody does.
+// ask begins a look: it returns the lines in which somebody waits, all or those that are to be
+// looked at now. What is known of the delays of those of them in which nobody waits is forgotten:
+// they are looked at when somebody does.
 func (l *Lines) ask(all bool) (asked []wanted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -222,7 +222,8 @@ func TestLinesAtOnce(t *testing.T) {
 	}
 }
 
-// A transaction that has posted wakes the first of each line at once, unless one of it has a turn already, or there are many lines.
+// A transaction that has posted wakes the first of each line at once, unless one of it has a turn
+// already, or there are many lines.
 func TestPostWakesTheFirst(t *testing.T) {
 	t.Parallel()
 	l := NewLines(func() {})

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// A machine of everything that takes part in waiting, small enough that all its states can be reached: see docs/waiting-model.md. Its Lines
-// are the program's: each step makes them from the state, calls their methods and writes down what they are then. The Watcher's turns, the
-// phases of package pipeline and the database are told anew, as the program has them.
+// A machine of everything that takes part in waiting, small enough that all its states can be
+// reached: see docs/waiting-model.md. Its Lines are the program's: each step makes them from the
+// state, calls their methods and writes down what they are then. The Watcher's turns, the phases of
+// package pipeline and the database are told anew, as the program has them.
 
 const (
 	mostProxies  = 2
@@ -244,8 +245,8 @@ func instant(clock uint8) time.Time {
 // joined reports whether the call has a place.
 func (c *callState) joined() bool { return c.phase >= waitAsked && c.phase <= waitOver }
 
-// with has the Lines of a proxy do something, and gives what is wrong with that. The phases in the state are those before it; to changes
-// them for what is written down.
+// with has the Lines of a proxy do something, and gives what is wrong with that. The phases in the
+// state are those before it; to changes them for what is written down.
 func (m *machine) with(s *state, proxy int, do func(l *Lines, places *[mostCalls]*Place), to func()) (wrong string) {
 	l, places, rung := m.open(s, proxy)
 	var idle [mostCalls]bool
@@ -309,7 +310,8 @@ func (m *machine) sort(s *state) {
 	}
 }
 
-// before orders calls that are alike. Two that have places have different ranks, and two that hold messages different ones; what is equal else is equal.
+// before orders calls that are alike. Two that have places have different ranks, and two that hold
+// messages different ones; what is equal else is equal.
 func (c *callState) before(o *callState) bool {
 	return cmp.Or(cmp.Compare(c.phase, o.phase), cmp.Compare(c.rank, o.rank), cmp.Compare(c.message, o.message)) < 0
 }

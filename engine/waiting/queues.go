@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Queues is a set of queues by their names, so small that it goes with every transaction: a Bloom filter of three parts, in each of which a name
-// sets one bit. It may seem to hold a queue that it does not hold, one in eight thousand where it is of one name; that costs a look in vain.
+// Queues is a set of queues by their names, so small that it goes with every transaction: a Bloom
+// filter of three parts, in each of which a name sets one bit. It may seem to hold a queue that it
+// does not hold, one in eight thousand where it is of one name; that costs a look in vain.
 type Queues uint64
 
 const (
@@ -19,7 +20,8 @@ const (
 	AnyQueue Queues = 1<<(bloomParts*bloomPartBits) - 1
 )
 
-// QueuesOf is the set of one queue. The name is as in the tables. All proxies make the same of it, of whatever version they are.
+// QueuesOf is the set of one queue. The name is as in the tables. All proxies make the same of it,
+// of whatever version they are.
 func QueuesOf(name string) Queues {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	h := uint64(offset)

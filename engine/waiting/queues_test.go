@@ -46,7 +46,8 @@ func TestQueuesPayload(t *testing.T) {
 	}
 }
 
-// What is posted to one queue wakes nobody who waits for another, and has nobody look there; who waits for a message that may be anywhere is looked for.
+// What is posted to one queue wakes nobody who waits for another, and has nobody look there; who
+// waits for a message that may be anywhere is looked for.
 func TestPostToOneQueueTouchesNoOther(t *testing.T) {
 	t.Parallel()
 	l := NewLines(func() {})

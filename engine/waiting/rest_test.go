@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// The delay of what was posted before anybody waited in a line is asked for when somebody does, and again when it was forgotten because nobody did.
+// The delay of what was posted before anybody waited in a line is asked for when somebody does, and
+// again when it was forgotten because nobody did.
 func TestLineIsAskedForItsDelays(t *testing.T) {
 	t.Parallel()
 	rung := 0
@@ -61,7 +62,8 @@ func TestHeldMessageComesToRest(t *testing.T) {
 	}
 }
 
-// What falls due between a look of one who has been woken and that of the Watcher, which counts on him, is found at the next sweep.
+// What falls due between a look of one who has been woken and that of the Watcher, which counts on
+// him, is found at the next sweep.
 func TestDueDuringLook(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

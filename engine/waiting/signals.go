@@ -9,16 +9,19 @@ const (
 	lookNever urgency = iota
 	// lookLater: those who have ended were not likely to have posted, and have given something back at most.
 	lookLater
-	// lookSoon: in each line in which somebody waits one has been woken, so that a look is for messages beyond the first.
+	// lookSoon: in each line in which somebody waits one has been woken, so that a look is for
+	// messages beyond the first.
 	lookSoon
 	// lookNow: somebody may wait for what was posted.
 	lookNow
 )
 
-// fewLines is in how many lines of the queues that it may have posted to the first is woken at once by a transaction, without a look of the Watcher.
+// fewLines is in how many lines of the queues that it may have posted to the first is woken at once
+// by a transaction, without a look of the Watcher.
 const fewLines = 8
 
-// Signal tells that something may have changed what there is in those queues, posted that it is likely that there is more.
+// Signal tells that something may have changed what there is in those queues, posted that it is
+// likely that there is more.
 func (l *Lines) Signal(queues Queues, posted bool) {
 	if l.signal(queues, posted) {
 		l.ring()
@@ -49,7 +52,8 @@ func (l *Lines) told(queues Queues) {
 	}
 }
 
-// touch notes that there has been a change in those queues, and tells in how many lines somebody waits whom it may concern. l.mu is held.
+// touch notes that there has been a change in those queues, and tells in how many lines somebody
+// waits whom it may concern. l.mu is held.
 func (l *Lines) touch(queues Queues) (lines int) {
 	if queues == 0 {
 		return 0
@@ -65,7 +69,8 @@ func (l *Lines) touch(queues Queues) (lines int) {
 	return lines
 }
 
-// hurry has the Watcher look at the lines of those queues as soon as that at least. l.mu is held. ring says that he does not know.
+// hurry has the Watcher look at the lines of those queues as soon as that at least. l.mu is held.
+// ring says that he does not know.
 func (l *Lines) hurry(to urgency, queues Queues) (ring bool) {
 	l.touched |= queues
 	if to <= l.changed {
@@ -77,8 +82,8 @@ func (l *Lines) hurry(to urgency, queues Queues) (ring bool) {
 	return true
 }
 
-// wakeFirst gives the first of each line of those queues a turn where nobody has one. l.mu is held. all says that there is no line of them left in which
-// somebody waits and nobody has a turn.
+// wakeFirst gives the first of each line of those queues a turn where nobody has one. l.mu is held.
+// all says that there is no line of them left in which somebody waits and nobody has a turn.
 func (l *Lines) wakeFirst(queues Queues) (all bool) {
 	all = true
 	for of := range l.of.among(queues) {
@@ -95,8 +100,8 @@ func (l *Lines) wakeFirst(queues Queues) (all bool) {
 	return all
 }
 
-// pending says how soon there is something to look at, since when that is so where it is lookSoon, and when the first delay ends for which somebody
-// waits; zero: none is known.
+// pending says how soon there is something to look at, since when that is so where it is lookSoon,
+// and when the first delay ends for which somebody waits; zero: none is known.
 func (l *Lines) pending() (how urgency, since, delayEnds time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

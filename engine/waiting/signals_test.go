@@ -16,7 +16,8 @@ func waiters(l *Lines, of Key, n int) []*Place {
 	return places
 }
 
-// A look does not wake anybody for messages with which others have left meanwhile, and looks once more where it has perhaps counted none of them.
+// A look does not wake anybody for messages with which others have left meanwhile, and looks once
+// more where it has perhaps counted none of them.
 func TestServedDuringLook(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -45,7 +46,8 @@ func TestServedDuringLook(t *testing.T) {
 	}
 }
 
-// A post while the first has his turn wakes the next when that has a message, and nobody when he has none: then the look does.
+// A post while the first has his turn wakes the next when that has a message, and nobody when he
+// has none: then the look does.
 func TestPostDuringTurn(t *testing.T) {
 	t.Parallel()
 	for name, served := range map[string]bool{"served": true, "not served": false} {

@@ -35,12 +35,13 @@ const (
 	laterRest      = 20 * time.Millisecond  // after a look, where what has ended has given something back at most
 	channel        = "mbus4_waiting"
 
-	// waitingName is the application_name of the session of a Watcher for which somebody waits: so others know that it wants to be told.
+	// waitingName is the application_name of the session of a Watcher for which somebody waits: so
+	// others know that it wants to be told.
 	waitingName = "mbusproxy waiting"
 )
 
-// othersSQL asks whether another proxy wants to be told when a transaction has ended; $1 is the session of this one's Watcher. Whoever asks may be another
-// session of this proxy.
+// othersSQL asks whether another proxy wants to be told when a transaction has ended; $1 is the
+// session of this one's Watcher. Whoever asks may be another session of this proxy.
 const othersSQL = `select exists (
 	select from pg_catalog.pg_stat_get_activity(null) a
 	where a.application_name = '` + waitingName + `' and a.pid <> $1
@@ -52,9 +53,10 @@ const othersSQL = `select exists (
 const sweepSQL = `select pg_catalog.pg_current_snapshot()::text, pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()),
 	exists (select from mbus4.consumer c where c.target is not null)`
 
-// Watcher is the service that looks for all who wait in a database, with one query for all of them: when a transaction of this proxy has
-// ended that may have made something deliverable, when another proxy tells of one, when a delay ends, and at each sweep unless no transaction of
-// anybody's has ended since the last one.
+// Watcher is the service that looks for all who wait in a database, with one query for all of them:
+// when a transaction of this proxy has ended that may have made something deliverable, when another
+// proxy tells of one, when a delay ends, and at each sweep unless no transaction of anybody's has
+// ended since the last one.
 type Watcher struct {
 	Lines     *Lines
 	server    *admin.Server
@@ -96,8 +98,8 @@ func (w *Watcher) Start() { w.service.Start(w.run) }
 // Stop ends watching and waits until it has ended. It may be called more than once, and without Start.
 func (w *Watcher) Stop() { w.service.Stop() }
 
-// Note tells that a transaction has ended that may have made something deliverable in those queues, posted that it has called functions that
-// post. It does not wait.
+// Note tells that a transaction has ended that may have made something deliverable in those queues,
+// posted that it has called functions that post. It does not wait.
 func (w *Watcher) Note(queues Queues, posted bool) {
 	queues = w.spread(queues)
 	w.Lines.Signal(queues, posted)
@@ -109,8 +111,8 @@ func (w *Watcher) Note(queues Queues, posted bool) {
 	}
 }
 
-// spread are the queues in which a change in those may make something deliverable: a trigger copies what is posted, and what is consumed lets go what
-// waits for it.
+// spread are the queues in which a change in those may make something deliverable: a trigger copies
+// what is posted, and what is consumed lets go what waits for it.
 func (w *Watcher) spread(queues Queues) Queues {
 	if queues != 0 && (w.features.Triggers() || w.features.Ordered()) {
 		return AnyQueue
@@ -121,7 +123,8 @@ func (w *Watcher) spread(queues Queues) Queues {
 // Awaited reports whether it matters which queues Note is told of: somebody waits, here or at another proxy.
 func (w *Watcher) Awaited() bool { return w.others.Load() || w.Lines.Waiting() > 0 }
 
-// ObserveOthers finds out whether another proxy wants to be told, if there has been anything to tell since it was asked last.
+// ObserveOthers finds out whether another proxy wants to be told, if there has been anything to
+// tell since it was asked last.
 func (w *Watcher) ObserveOthers(ctx context.Context, conn *pgx.Conn) error {
 	if !w.busy.Swap(false) {
 		return nil
@@ -313,7 +316,8 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	return gone(err)
 }
 
-// lookFor asks one of the two statements for lines, and tells of what there is. third is what it is given of each beside queue and consumer.
+// lookFor asks one of the two statements for lines, and tells of what there is. third is what it is
+// given of each beside queue and consumer.
 func lookFor[T any](ctx context.Context, w *Watcher, s *watching, sql string, asked []wanted, third func(wanted) T) error {
 	if len(asked) == 0 {
 		return nil

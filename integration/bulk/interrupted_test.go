@@ -9,7 +9,8 @@ import (
 	"mbusproxy/internal/bulk"
 )
 
-// Whatever ends an operation in the middle, the next log-in goes on with it, and each message is put back once, or once removed, or once taken back.
+// Whatever ends an operation in the middle, the next log-in goes on with it, and each message is
+// put back once, or once removed, or once taken back.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	const amount = 60
@@ -115,7 +116,8 @@ func TestKilledInABatch(t *testing.T) {
 	wantCounts(t, run(t, connect(t, database, role), id), 29, 1, 0)
 }
 
-// Paused and cancelled from another session it stops after the batch that is under way; only one session runs it at a time.
+// Paused and cancelled from another session it stops after the batch that is under way; only one
+// session runs it at a time.
 func TestPausedAndCancelled(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")

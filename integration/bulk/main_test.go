@@ -1,5 +1,6 @@
-// Package bulk tests what is done with many dead messages at once: that each is dealt with once whatever ends in the middle, that it can be undone, that
-// nobody does it but who may, and that no batch takes long however many there are.
+// Package bulk tests what is done with many dead messages at once: that each is dealt with once
+// whatever ends in the middle, that it can be undone, that nobody does it but who may, and that no
+// batch takes long however many there are.
 //
 // It drives package mbusproxy/internal/bulk, through the proxy.
 package bulk
@@ -33,7 +34,8 @@ func connect(t *testing.T, database, role string) *pgx.Conn {
 	return conn
 }
 
-// die makes dead messages 1 to n of queue q: consumer, error, attempts and data say which, and every tenth has an iid that was chosen.
+// die makes dead messages 1 to n of queue q: consumer, error, attempts and data say which, and
+// every tenth has an iid that was chosen.
 func die(t *testing.T, database string, n int) {
 	t.Helper()
 	conn := harness.Connect(t, harness.Proxied(), database)
@@ -49,7 +51,8 @@ const all = `
 select coalesce(string_agg(format('%s %s %s', c.qname, m.iid is not null or c.id = 1, m.data->'n'), ', ' order by c.qname, (m.data->'n')::int), 'nothing')
 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id`
 
-// dead is what matters of each dead message, and must be the same after an undo: the iid that it goes back under is that in its headers, if any.
+// dead is what matters of each dead message, and must be the same after an undo: the iid that it
+// goes back under is that in its headers, if any.
 const dead = `
 select md5(string_agg(coalesce(m.headers->'dmq.iid', mbus4.iid_of(m.iid, 'dmq', m.available_at, m.id)) || coalesce(m.headers, '')::text || m.data::text || m.added, ' ' order by (m.data->'n')::int))
 from mbus4.message m where m.consumer_id = 1`

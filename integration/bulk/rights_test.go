@@ -48,7 +48,8 @@ func TestWithoutRights(t *testing.T) {
 	harness.Want(t, admin, "0|0|0", "select (select count(*) from mbus4.operation), (select count(*) from mbus4.audit), (select count(*) from mbus4.selector)")
 }
 
-// An operation is that of the role that has begun it: another one, with the same rights, cannot see it, go on with it, end it or undo it, in whatever way it asks.
+// An operation is that of the role that has begun it: another one, with the same rights, cannot see
+// it, go on with it, end it or undo it, in whatever way it asks.
 func TestOthersOperations(t *testing.T) {
 	t.Parallel()
 	mine, other := harness.NewRole(t), harness.NewRole(t) // they go after the database, with what they make there
@@ -144,7 +145,8 @@ func TestAuditTakesTheRight(t *testing.T) {
 	harness.Want(t, harness.ConnectAs(t, harness.Proxied(), database, maker), "t", "select mbus4.audit_change('drop_queue', 'q') > 0")
 }
 
-// A right that is taken away in the middle stops the next batch; with the right given back, and after another log-in, it goes on where it was.
+// A right that is taken away in the middle stops the next batch; with the right given back, and
+// after another log-in, it goes on where it was.
 func TestRevokedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")

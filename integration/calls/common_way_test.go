@@ -10,10 +10,12 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// The text of a post holds the way that is common, and a function does the rest: see docs/adr/0015-common-way.md. These tests change
-// between two runs of one text what is common, in every way, and read the result or do not.
+// The text of a post holds the way that is common, and a function does the rest: see
+// docs/adr/0015-common-way.md. These tests change between two runs of one text what is common, in
+// every way, and read the result or do not.
 
-// repeated are the ways to post a message to q once, with a text that is the same each time, and whether they read the iid.
+// repeated are the ways to post a message to q once, with a text that is the same each time, and
+// whether they read the iid.
 var repeated = []string{ //nolint:gochecknoglobals // constant
 	"select mbus4.post('q', 'k=>1')",
 	"select mbus4.post('q', 'k=>1', 'h=>1')",
@@ -35,8 +37,8 @@ func got(t *testing.T, conn *pgconn.PgConn) string {
 	return who
 }
 
-// A text that was prepared while all consumers got everything is right under every change: of others, of its own transaction, and of
-// its own statement's snapshot.
+// A text that was prepared while all consumers got everything is right under every change: of
+// others, of its own transaction, and of its own statement's snapshot.
 func TestCommonWayUnderChange(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {
@@ -112,7 +114,8 @@ func TestCommonWayUnderChange(t *testing.T) {
 	})
 }
 
-// What is not asked for is not done: where the work stands under a condition that is false, nothing is posted, whatever the queue has.
+// What is not asked for is not done: where the work stands under a condition that is false, nothing
+// is posted, whatever the queue has.
 func TestCommonWayNotTaken(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {

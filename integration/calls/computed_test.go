@@ -7,8 +7,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// The statement of run_on_<q> may be the result of an expression, which is evaluated once, in the client's transaction, with the
-// client's rights.
+// The statement of run_on_<q> may be the result of an expression, which is evaluated once, in the
+// client's transaction, with the client's rights.
 func TestRunComputed(t *testing.T) {
 	t.Parallel()
 	forms.ForEach(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {

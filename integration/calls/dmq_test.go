@@ -43,7 +43,8 @@ func TestClearQueue(t *testing.T) {
 	})
 }
 
-// dmq is a queue: post, look, consume, take; but its messages stay until somebody gets them, and it has one consumer for good.
+// dmq is a queue: post, look, consume, take; but its messages stay until somebody gets them, and it
+// has one consumer for good.
 func TestDMQ(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {

@@ -52,8 +52,8 @@ const (
 	noHstore = "42601 or, up to 15, XX000"
 )
 
-// JSON, or nothing that is a hstore at all, where a hstore belongs. A literal is looked at; of a parameter only the server
-// knows the value.
+// JSON, or nothing that is a hstore at all, where a hstore belongs. A literal is looked at; of a
+// parameter only the server knows the value.
 func TestErrorsOfJSON(t *testing.T) {
 	t.Parallel()
 	inTransactions(t, []string{"q"}, "create table j (t text, d jsonb); insert into j values ('{\"a\": 1}', '{\"a\": 1}');"+
@@ -250,7 +250,8 @@ func TestErrorsOfUnknownFunctions(t *testing.T) {
 	}
 }
 
-// Calls that the proxy does not see, since they stand in code: the server says so when the code is made or when it runs.
+// Calls that the proxy does not see, since they stand in code: the server says so when the code is
+// made or when it runs.
 func TestErrorsOfBodies(t *testing.T) {
 	t.Parallel()
 	const (

@@ -231,7 +231,8 @@ func TestLeaseExpires(t *testing.T) {
 		s.Want(t, "", "select mbus4.clear_queue_q()")
 		s.Want(t, "leased", "select state from mbus4.why('old')")
 		s.Want(t, "t|t|t|old", "select mbus4.is_msg_exists('old'), mbus4.peek_q('old'), mbus4.peek_q(), iid from mbus4.peek('old')")
-		// Who comes later waits for it; a post under its iid does not put itself in its place, nor does what triggers or headers make slower.
+		// Who comes later waits for it; a post under its iid does not put itself in its place, nor
+		// does what triggers or headers make slower.
 		s.Want(t, "next", "select mbus4.post('q', '', 'consume_after=>{old}', iid => 'next')")
 		s.Want(t, "", "select iid from mbus4.consume('q')")
 		s.Want(t, "waiting|{old}", "select state, waits_for from mbus4.why('next')")

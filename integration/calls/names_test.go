@@ -170,8 +170,9 @@ func TestFreshIIDs(t *testing.T) {
 	})
 }
 
-// Names as long as they may be work in every name that is made of them, though the server cuts such names off behind 63 bytes;
-// the columns are called what the server would call them, and it has nothing to say about it.
+// Names as long as they may be work in every name that is made of them, though the server cuts such
+// names off behind 63 bytes; the columns are called what the server would call them, and it has
+// nothing to say about it.
 func TestLongestNames(t *testing.T) {
 	t.Parallel()
 	queue, consumer := strings.Repeat("q", 31)+"1", strings.Repeat("c", 31)+"2"
@@ -213,8 +214,8 @@ func TestLongestNames(t *testing.T) {
 	})
 }
 
-// Only A to Z are folded, in a name written out and in one that is bound, in Go and in SQL, whatever the database's language and
-// encoding.
+// Only A to Z are folded, in a name written out and in one that is bound, in Go and in SQL,
+// whatever the database's language and encoding.
 func TestNamesAreFoldedAlike(t *testing.T) {
 	t.Parallel()
 	databases := map[string]string{}

@@ -56,8 +56,8 @@ func TestFunctionResumeQueue(t *testing.T) {
 	}.run(t)
 }
 
-// Whoever consumes from a paused queue gets nothing, in every way, also with what was prepared before; posting, triggers, and the
-// tools that name a message go on.
+// Whoever consumes from a paused queue gets nothing, in every way, also with what was prepared
+// before; posting, triggers, and the tools that name a message go on.
 func TestPausedConsumersGetNothing(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q", "fed"}, func(t *testing.T, s *forms.Session) {

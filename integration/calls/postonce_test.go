@@ -8,7 +8,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// A second post with a key stores nothing and gives the first one's iid, until the window is over, in whichever way it comes.
+// A second post with a key stores nothing and gives the first one's iid, until the window is over,
+// in whichever way it comes.
 func TestPostOnce(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q", "r", "fed"}, func(t *testing.T, s *forms.Session) {
@@ -45,7 +46,8 @@ func TestPostOnce(t *testing.T) {
 	})
 }
 
-// Who posts with a key that an open transaction has posted with waits for that: after its commit it gets that iid, after a rollback it posts.
+// Who posts with a key that an open transaction has posted with waits for that: after its commit it
+// gets that iid, after a rollback it posts.
 func TestPostOnceWaits(t *testing.T) {
 	t.Parallel()
 	const post = "select mbus4.post('q', 'a=>1', iid => $1, unique_key => 'k', unique_for => '1 h')"

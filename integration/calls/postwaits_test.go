@@ -6,8 +6,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// A post under an iid waits for whoever has posted under it, or consumed what was, and has not committed. That it waits is seen by
-// lock_timeout; what it comes to, when the other has ended.
+// A post under an iid waits for whoever has posted under it, or consumed what was, and has not
+// committed. That it waits is seen by lock_timeout; what it comes to, when the other has ended.
 func TestPostWaitsForAnothersIID(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct{ before, other, commit, rollback string }{

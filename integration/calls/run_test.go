@@ -266,7 +266,8 @@ func TestRunConcurrently(t *testing.T) {
 	harness.Want(t, two, "150|150", "select count(*), count(distinct n) from done")
 }
 
-// Where the consumer has a policy for attempts, a message that fails comes again later, and goes to dmq after the last attempt.
+// Where the consumer has a policy for attempts, a message that fails comes again later, and goes to
+// dmq after the last attempt.
 func TestRunRetries(t *testing.T) {
 	t.Parallel()
 	database := newRunDatabase(t, 3)

@@ -70,7 +70,8 @@ func TestFunctionUnschedule(t *testing.T) {
 	}.run(t)
 }
 
-// Ticks come as messages that say of which schedule they are, until it is dropped; who may post may schedule, and what is somebody else's is not touched.
+// Ticks come as messages that say of which schedule they are, until it is dropped; who may post may
+// schedule, and what is somebody else's is not touched.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	mine, theirs := harness.NewRole(t), harness.NewRole(t)

@@ -121,8 +121,8 @@ func TestBinaryParameters(t *testing.T) {
 	}
 }
 
-// A row shows when its message was due, an array of who has received it, and times in its headers as local timestamps without
-// a zone, whatever call yields it; selectors see the same.
+// A row shows when its message was due, an array of who has received it, and times in its headers
+// as local timestamps without a zone, whatever call yields it; selectors see the same.
 func TestRowsInFull(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {

@@ -219,8 +219,9 @@ func TestTemporaryConsumersBound(t *testing.T) {
 	harness.Want(t, client, "t", "select mbus4.create_temporary_consumer('r') is not null")
 }
 
-// A worker that replies to a requester who has left goes on: what is posted to a temporary queue that is not there any more,
-// gets an iid and is discarded, in whatever form. Reading it stays an error, and so does posting to a queue that cannot have been one.
+// A worker that replies to a requester who has left goes on: what is posted to a temporary queue
+// that is not there any more, gets an iid and is discarded, in whatever form. Reading it stays an
+// error, and so does posting to a queue that cannot have been one.
 func TestPostToDeadTemporaryQueue(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {

@@ -77,7 +77,8 @@ func troubles() map[string]func(tr *trouble) {
 
 var sectionHeading = regexp.MustCompile(`(?m)^## (.+)$`)
 
-// TestTroubleshooting makes each trouble and gets what docs/troubleshooting.md prints. Numbers of three digits and more differ from run to run.
+// TestTroubleshooting makes each trouble and gets what docs/troubleshooting.md prints. Numbers of
+// three digits and more differ from run to run.
 func TestTroubleshooting(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile(troubleshootingPath)

@@ -14,7 +14,8 @@ import (
 	"mbusproxy/integration/internal/programs"
 )
 
-// worker runs a program of examples/worker: it works off what is posted, sends back what fails, and ends on SIGTERM while it waits.
+// worker runs a program of examples/worker: it works off what is posted, sends back what fails, and
+// ends on SIGTERM while it waits.
 func worker(t *testing.T, name string, env []string, dsn func(harness.Endpoint, string) string, program string, args ...string) {
 	t.Helper()
 	database := harness.NewQueueDatabase(t, "orders")

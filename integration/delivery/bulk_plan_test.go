@@ -9,8 +9,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// What a post of many rows is estimated to cost stays below what the server compiles, whatever other queues have and whatever ANALYZE saw
-// of them: to compile takes longer than to post.
+// What a post of many rows is estimated to cost stays below what the server compiles, whatever
+// other queues have and whatever ANALYZE saw of them: to compile takes longer than to post.
 func TestBulkPostsAreNotCompiled(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")

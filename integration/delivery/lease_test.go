@@ -17,8 +17,8 @@ func over(t *testing.T, s *forms.Session) {
 	harness.Await(t, s.Conn, 20*time.Second, "select count(*) = 0 from mbus4.message where available_at > clock_timestamp() and available_at < clock_timestamp() + interval '30 s'")
 }
 
-// A lease hides a message from everybody, until it is acknowledged or ends; then it comes again, under its iid, and the late
-// worker's lease holds nothing.
+// A lease hides a message from everybody, until it is acknowledged or ends; then it comes again,
+// under its iid, and the late worker's lease holds nothing.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
@@ -100,7 +100,8 @@ func TestLeaseMany(t *testing.T) {
 	})
 }
 
-// retry brings the message back after the policy's pause, or one that is given, and the last attempt ends in dmq; so do leases that end.
+// retry brings the message back after the policy's pause, or one that is given, and the last
+// attempt ends in dmq; so do leases that end.
 func TestLeaseRetries(t *testing.T) {
 	t.Parallel()
 	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
@@ -179,7 +180,8 @@ func TestRetryConsumed(t *testing.T) {
 		s.Want(t, "f", "select mbus4.retry(m, 'x', cname => 'default') from mbus4.peek('there') m")
 		placed := harness.Ask(t, s.Conn, "select mbus4.post('q', 'n=>2')")
 		s.Want(t, "f", "select mbus4.retry(m, 'x', cname => 'default') from mbus4.peek($1) m", placed)
-		// Nor is what was consumed for another consumer, which must be named: else its message would be gone with the commit.
+		// Nor is what was consumed for another consumer, which must be named: else its message
+		// would be gone with the commit.
 		s.Refused(t, "42725", "select mbus4.retry(m, 'x') from mbus4.consume('q', 'c') m")
 		s.Refused(t, "42725", "select mbus4.retry(m, 'x') from mbus4.peek($1) m", placed)
 		s.Want(t, "there", "select iid from mbus4.consume('q', 'c')")
@@ -331,8 +333,8 @@ func TestLeaseColumns(t *testing.T) {
 	})
 }
 
-// The times of attempts have one form, whichever statement counts them, and whatever the session's DateStyle is. One in ten ends with a zero, so each is
-// written often.
+// The times of attempts have one form, whichever statement counts them, and whatever the session's
+// DateStyle is. One in ten ends with a zero, so each is written often.
 func TestAttemptTimes(t *testing.T) {
 	t.Parallel()
 	const often = 40

@@ -11,8 +11,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// One statement that posts many messages, some of which wait for others, posts what as many statements do: those too that wait for
-// messages of the same statement, whichever way they take.
+// One statement that posts many messages, some of which wait for others, posts what as many
+// statements do: those too that wait for messages of the same statement, whichever way they take.
 func TestConsumeAfterInBulk(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "a", "s", "t")
@@ -75,7 +75,8 @@ func TestConsumeAfterInBulk(t *testing.T) {
 	}
 }
 
-// posted lists what is stored with a number above zero, and what waits for what. Of an iid that a message was not given the numbers at its end are left out.
+// posted lists what is stored with a number above zero, and what waits for what. Of an iid that a
+// message was not given the numbers at its end are left out.
 func posted(t *testing.T, conn *pgconn.PgConn) string {
 	t.Helper()
 	return harness.Ask(t, conn, `

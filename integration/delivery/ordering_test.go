@@ -242,8 +242,8 @@ func consumeInOrder(ctx context.Context, conn *pgconn.PgConn, queue string, mess
 	}
 }
 
-// progressContext ends with the test, and when moved has not been called for harness.TestLimit: for tests that take as long
-// as the machine lets them.
+// progressContext ends with the test, and when moved has not been called for harness.TestLimit: for
+// tests that take as long as the machine lets them.
 func progressContext(t *testing.T) (ctx context.Context, moved func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,12 +14,13 @@ import (
 const (
 	longestStep = 1500 * time.Millisecond // by which the clock is set at a time
 	farthestOff = 20 * time.Second        // that it gets from ours
-	// hintSearch is how long what was posted by a clock that was set back may lie where nobody looks: see engine/housekeeping/hinter.go.
+	// hintSearch is how long what was posted by a clock that was set back may lie where nobody
+	// looks: see engine/housekeeping/hinter.go.
 	hintSearch = 10 * time.Second
 )
 
-// TestModelCrashes is TestModelWorkers while the proxies are killed one after another and start again, and the server's clock is set forward and back: the books
-// balance all the same.
+// TestModelCrashes is TestModelWorkers while the proxies are killed one after another and start
+// again, and the server's clock is set forward and back: the books balance all the same.
 //
 // The settings are those of TestModel.
 func TestModelCrashes(t *testing.T) {
@@ -66,7 +67,8 @@ func TestModelCrashes(t *testing.T) {
 	t.Logf("%d proxies killed, the clock set forward %d times and back %d times", kills, forward, back)
 }
 
-// TestModelWaitsSet is TestModelWaits with a server whose clock is set, and with a proxy that is killed with what it holds.
+// TestModelWaitsSet is TestModelWaits with a server whose clock is set, and with a proxy that is
+// killed with what it holds.
 func TestModelWaitsSet(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 6*time.Second)

@@ -11,7 +11,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// The model of leases: a message that is leased, extended or put back is a new row, made by the transaction that does it, and the old one is gone by it.
+// The model of leases: a message that is leased, extended or put back is a new row, made by the
+// transaction that does it, and the old one is gone by it.
 
 // move makes the row that takes the place of a copy.
 func (m *model) move(c *modelCopy, x *modelTx, avail window, lease string, attempt int) {
@@ -33,7 +34,8 @@ func leaseEnds(lease string) (window, error) {
 	return window{at, at}, err
 }
 
-// leasable are consumers of which leases are modelled: with no message that expires, waits for others or has used its attempts up.
+// leasable are consumers of which leases are modelled: with no message that expires, waits for
+// others or has used its attempts up.
 func (r *modelRun) leasable(s *modelSession) (queue, name string, found *modelConsumer) {
 	queue, name, found = r.anyConsumer(s)
 	if found == nil || queue == "dmq" || slices.ContainsFunc(r.m.copies, func(c *modelCopy) bool {

@@ -126,8 +126,9 @@ func (m *model) takeWaits(s *modelSession, copies []*modelCopy, w window) certai
 	return waits
 }
 
-// first checks that a message read by its iid is the first of the copies, or none where there is none. Those of one post have one place; where one of them has
-// been put back they differ, and any of them may be given.
+// first checks that a message read by its iid is the first of the copies, or none where there is
+// none. Those of one post have one place; where one of them has been put back they differ, and any
+// of them may be given.
 func (m *model) first(s *modelSession, copies []*modelCopy, g got, w window, database string) error {
 	var err error
 	var certain *modelCopy // is there

@@ -172,7 +172,8 @@ type model struct {
 	looked    time.Time // when wakes was last brought up to date
 	place     int
 	statement int
-	// byDue says that what one statement gives comes by when it was due, and not by its place: so lease does, where a lease that has ended counts for the place.
+	// byDue says that what one statement gives comes by when it was due, and not by its place: so
+	// lease does, where a lease that has ended counts for the place.
 	byDue bool
 }
 

@@ -16,9 +16,10 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// TestModelWaits has a few calls wait for one queue, behind two proxies, makes a message or two deliverable in any of the ways there are, and wants so many
-// of the calls answered, soon, and no others: no wait outlives its message by more than the sweep, which is a second, and what a busy machine
-// takes, for which modelPatience is generous. The longest is logged.
+// TestModelWaits has a few calls wait for one queue, behind two proxies, makes a message or two
+// deliverable in any of the ways there are, and wants so many of the calls answered, soon, and no
+// others: no wait outlives its message by more than the sweep, which is a second, and what a busy
+// machine takes, for which modelPatience is generous. The longest is logged.
 //
 // The settings are those of TestModel.
 func TestModelWaits(t *testing.T) {
@@ -81,11 +82,13 @@ var waitKinds = []waitKind{
 	{"select m.data->'n' from mbus4.dyn_consume('q', $$t.data->'n' <> ''$$, wait => '10 min') m", true},
 }
 
-// byTheClock ends the names of ways in which the messages become deliverable at a time that is given before the calls wait: on a slow machine they may have been
-// answered by then, and so cannot be cancelled.
+// byTheClock ends the names of ways in which the messages become deliverable at a time that is
+// given before the calls wait: on a slow machine they may have been answered by then, and so cannot
+// be cancelled.
 const byTheClock = ", by the clock"
 
-// waitWay makes messages deliverable: prepare comes before the calls wait, cause after it and gives when they were deliverable at the latest.
+// waitWay makes messages deliverable: prepare comes before the calls wait, cause after it and gives
+// when they were deliverable at the latest.
 type waitWay struct {
 	name    string
 	prepare func(r *waitRun, n int)
@@ -119,8 +122,8 @@ func (r *waitRun) round() {
 	if way.prepare != nil {
 		way.prepare(r, n)
 	}
-	// Where all wait at one proxy one after another, it is known who gets the one message. Of two the first is still counted when the second comes, so
-	// that three may be woken.
+	// Where all wait at one proxy one after another, it is known who gets the one message. Of two
+	// the first is still counted when the second comes, so that three may be woken.
 	inOrder := n == 1 && r.random.IntN(2) == 0
 	proxy, kinds := r.random.IntN(len(r.ends)), waitKinds
 	if inOrder {

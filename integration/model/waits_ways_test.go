@@ -22,7 +22,8 @@ func (r *waitRun) other() *pgconn.PgConn { return r.dial(r.ends[r.random.IntN(le
 // soonMS is a time that passes within the round.
 func (r *waitRun) soonMS() int { return 20 + r.random.IntN(600) }
 
-// waitWays are the ways in which messages become deliverable. What a way's prepare leaves for its cause stands in its closure.
+// waitWays are the ways in which messages become deliverable. What a way's prepare leaves for its
+// cause stands in its closure.
 var waitWays = []waitWay{
 	{"a post", nil, func(r *waitRun, n int) time.Time {
 		r.does(r.poster, postSome, n)

@@ -26,10 +26,11 @@ const (
 	modelWait = "60s"
 )
 
-// Workers that wait, lease, settle, give up, come late and die, all at once through two proxies, while others post, pause and redrive, and a schedule
-// posts by the clock. Each writes down what it has done in the transaction in which it did it, by the server's clock, and in the end the books must
-// balance: each message is settled once, and nobody got one while another held it. No call that waits is left without an answer while there
-// is something for it.
+// Workers that wait, lease, settle, give up, come late and die, all at once through two proxies,
+// while others post, pause and redrive, and a schedule posts by the clock. Each writes down what it
+// has done in the transaction in which it did it, by the server's clock, and in the end the books
+// must balance: each message is settled once, and nobody got one while another held it. No call
+// that waits is left without an answer while there is something for it.
 func TestModelWorkers(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 8*time.Second)
@@ -39,7 +40,8 @@ func TestModelWorkers(t *testing.T) {
 	c.play(t, harness.Connect(t, harness.Proxied(), database), limit, seed, nil)
 }
 
-// play has them work until c.until, with what disturbs them beside them, and looks at the books. server leads to a proxy.
+// play has them work until c.until, with what disturbs them beside them, and looks at the books.
+// server leads to a proxy.
 func (c *modelStaff) play(t *testing.T, server *pgconn.PgConn, limit time.Duration, seed uint64, disturb func()) {
 	t.Helper()
 	for _, queue := range modelWorkQueues {
@@ -109,8 +111,9 @@ var modelBooks = map[string]string{
 	"ticks twice":   "select lease, count(*) from event where kind = 'tick' group by lease having count(*) > 1",
 	// What happens to one message happens in the order of seq, whatever the clock says.
 	"settled, and on": "select e.n, d.kind, d.at from event e join event d on d.n = e.n and d.seq > e.seq where e.kind in ('acked', 'consumed') and d.kind <> 'redriven'",
-	// A lease holds until its end, or until it is given up, extended or settled; by its name each is known. What was written down while the clock was set back may
-	// have an earlier time than that at which it was done.
+	// A lease holds until its end, or until it is given up, extended or settled; by its name each
+	// is known. What was written down while the clock was set back may have an earlier time than
+	// that at which it was done.
 	"delivered beside a lease": `select g.n, g.lease, g.until, d.kind, d.lease, d.at from event g
 		join event d on d.n = g.n and d.seq > g.seq and d.kind in ('granted', 'consumed', 'put back') and d.lease is distinct from g.lease
 		where g.kind in ('granted', 'extended') and d.at < g.until
@@ -129,7 +132,8 @@ type modelStaff struct {
 	longest            atomic.Int64
 	patience           time.Duration // beside modelPatience, for what disturbs them
 
-	// crashes counts for each of ends how often its proxy was killed and is there again, so that it is odd while it is not; nil: none is killed.
+	// crashes counts for each of ends how often its proxy was killed and is there again, so that it
+	// is odd while it is not; nil: none is killed.
 	crashes []atomic.Int64
 	lost    atomic.Int64
 

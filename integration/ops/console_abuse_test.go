@@ -47,7 +47,8 @@ func TestConsolePipelineIsBounded(t *testing.T) {
 	}
 }
 
-// Membership is asked for with each command: who loses it, or whose role is gone, is shown and does nothing any more, and the session ends.
+// Membership is asked for with each command: who loses it, or whose role is gone, is shown and does
+// nothing any more, and the session ends.
 func TestConsoleMembershipEnds(t *testing.T) {
 	t.Parallel()
 	for what, sql := range map[string]string{
@@ -106,7 +107,8 @@ func TestConsoleIsAudited(t *testing.T) {
 	}
 }
 
-// Without a queue PAUSE and RESUME are about all of them: in one transaction, so that none is paused where one cannot be.
+// Without a queue PAUSE and RESUME are about all of them: in one transaction, so that none is
+// paused where one cannot be.
 func TestConsolePausesAll(t *testing.T) {
 	t.Parallel()
 	roles := newConsoleRoles(t)

@@ -9,8 +9,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// TestConsoleHostileSearchPath logs in to the console as a role that is no member of the console's and has put operators and types of its own in front
-// of the server's.
+// TestConsoleHostileSearchPath logs in to the console as a role that is no member of the console's
+// and has put operators and types of its own in front of the server's.
 func TestConsoleHostileSearchPath(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, objects string }{
@@ -62,7 +62,8 @@ func TestConsoleShowsLittleOfDeadMessages(t *testing.T) {
 	}
 }
 
-// Texts that clients make as long as they like are cut, and what is too much as a whole is refused before the proxy has it in memory.
+// Texts that clients make as long as they like are cut, and what is too much as a whole is refused
+// before the proxy has it in memory.
 func TestConsoleAnswersAreBounded(t *testing.T) {
 	roles := newConsoleRoles(t)
 	proxy := harness.NewPlainProxy(t, "--console-role", roles.role)
@@ -90,7 +91,8 @@ func TestConsoleAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// A session of the console ends when what the server says cannot be read any more: what came next would be taken for the answer to another question.
+// A session of the console ends when what the server says cannot be read any more: what came next
+// would be taken for the answer to another question.
 func TestConsoleLosesServer(t *testing.T) {
 	t.Parallel()
 	roles := newConsoleRoles(t)

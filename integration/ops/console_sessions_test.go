@@ -30,7 +30,8 @@ func (w watched) row() map[string]string {
 	return sessions[i]
 }
 
-// want looks until the session has this call and holds that many messages: what it is known by is noted while the replies go to the client.
+// want looks until the session has this call and holds that many messages: what it is known by is
+// noted while the replies go to the client.
 func (w watched) want(state, call, held string) {
 	w.t.Helper()
 	var got map[string]string
@@ -122,7 +123,8 @@ func holds(t *testing.T, flags []string) {
 	}
 }
 
-// A call that the server runs, or that waits, is shown while it does; in the extended protocol, too, where the statement was prepared long before.
+// A call that the server runs, or that waits, is shown while it does; in the extended protocol,
+// too, where the statement was prepared long before.
 func TestConsoleCurrentCall(t *testing.T) {
 	t.Parallel()
 	w, one, database := watch(t, nil, "q", "full", "empty")

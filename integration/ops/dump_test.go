@@ -10,7 +10,8 @@ import (
 	"mbusproxy/integration/internal/programs"
 )
 
-// TestDumpAndRestore dumps a database through the proxy and restores it through the proxy into another: all that was there goes on.
+// TestDumpAndRestore dumps a database through the proxy and restores it through the proxy into
+// another: all that was there goes on.
 func TestDumpAndRestore(t *testing.T) {
 	t.Parallel()
 	dump, restore := programs.Find(t, "pg_dump", "postgresql-client"), programs.Find(t, "pg_restore", "postgresql-client")
@@ -45,7 +46,8 @@ func TestDumpAndRestore(t *testing.T) {
 		t.Fatal(got.Stderr)
 	}
 
-	// Sequences are dumped as they are when the dump comes to them, which is later than the rows: messages may lie below the hints.
+	// Sequences are dumped as they are when the dump comes to them, which is later than the rows:
+	// messages may lie below the hints.
 	direct := harness.Connect(t, harness.Direct(), to)
 	harness.Ask(t, direct, "select setval(c.oid, (extract(epoch from clock_timestamp()) * 1e6)::bigint) from pg_class c where c.relnamespace = 'mbus4'::regnamespace and c.relkind = 'S' and c.relname ~ '^hint_[0-9]+$'")
 	restored := harness.Connect(t, harness.Proxied(), to)

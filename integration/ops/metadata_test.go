@@ -6,8 +6,9 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// What a member of mbus4_admin writes to the tables of queues and consumers itself, past the functions and the proxies, is in
-// force for the next statement of every session, prepared ones included.
+// What a member of mbus4_admin writes to the tables of queues and consumers itself, past the
+// functions and the proxies, is in force for the next statement of every session, prepared ones
+// included.
 func TestMetadataWrittenDirectly(t *testing.T) {
 	t.Parallel()
 	second := harness.NewProxy(t)

@@ -241,7 +241,8 @@ func TestMetricsOfGrants(t *testing.T) {
 	granted(4)
 }
 
-// promtool agrees with names and types, the alert rules do what they say, and rules and dashboard name only what there is.
+// promtool agrees with names and types, the alert rules do what they say, and rules and dashboard
+// name only what there is.
 func TestMetricsWithPromtool(t *testing.T) {
 	t.Parallel()
 	proxy, address := proxyWithHTTP(t)
@@ -321,7 +322,8 @@ func TestMetricsOfOddRows(t *testing.T) {
 	odd, bytes := harness.NewQueueDatabase(t, "q", "ancient"), harness.NewDatabase(t)
 	harness.Admin(t, "drop database "+bytes)
 	harness.Admin(t, "create database "+bytes+" template template0 encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C'")
-	// From a database without an encoding others are made whose names are no UTF-8, or read like what such a name is shown as.
+	// From a database without an encoding others are made whose names are no UTF-8, or read like
+	// what such a name is shown as.
 	maker := harness.Connect(t, harness.Direct(), bytes)
 	for _, name := range []string{bytes + "\xff", bytes + `\xff`} {
 		harness.Ask(t, maker, `create database "`+name+`" template template1`)

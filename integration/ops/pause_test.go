@@ -6,7 +6,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// A pause is part of the transaction that makes it, and in force for the next statement through any proxy from its commit on.
+// A pause is part of the transaction that makes it, and in force for the next statement through any
+// proxy from its commit on.
 func TestPauseAcrossProxies(t *testing.T) {
 	t.Parallel()
 	second := harness.NewProxy(t)

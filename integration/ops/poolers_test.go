@@ -166,7 +166,8 @@ func postAndConsume(ctx context.Context, e harness.Endpoint, database, iid strin
 	}
 }
 
-// startBouncer runs pgbouncer in front of a server for the length of the test: with so many connections for each database, for so many clients.
+// startBouncer runs pgbouncer in front of a server for the length of the test: with so many
+// connections for each database, for so many clients.
 func startBouncer(t *testing.T, program, mode string, upstream harness.Endpoint, pool, clients int) harness.Endpoint {
 	t.Helper()
 	dir, port := serviceFolder(t)

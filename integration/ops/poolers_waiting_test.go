@@ -25,7 +25,8 @@ type pooledWaiters struct {
 	memory                   int // by which the proxy may grow with all of them, in bytes
 }
 
-// Very many calls wait behind the proxy with few connections to the server: while they wait they have none. Each message comes to one of them.
+// Very many calls wait behind the proxy with few connections to the server: while they wait they
+// have none. Each message comes to one of them.
 func TestLongWaitersBeforePgbouncer(t *testing.T) {
 	t.Parallel()
 	w := pooledWaiters{clients: 200, queues: 20, servers: 5, memory: 12 << 20}

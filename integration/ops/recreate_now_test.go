@@ -14,8 +14,9 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// A database that was dropped and made again is served from the first call on: when the services of the old one still ran, when
-// they had nothing to do and no connection, and when it was opened a moment ago.
+// A database that was dropped and made again is served from the first call on: when the services of
+// the old one still ran, when they had nothing to do and no connection, and when it was opened a
+// moment ago.
 func TestRecreatedDatabaseAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, semaphores := range []bool{false, true} {
@@ -47,8 +48,8 @@ func TestRecreatedDatabaseAtOnce(t *testing.T) {
 	}
 }
 
-// Applications that connect again as often as it takes see lost sessions while their database is dropped and made again, and
-// nothing else.
+// Applications that connect again as often as it takes see lost sessions while their database is
+// dropped and made again, and nothing else.
 func TestRecreatedDatabaseUnderLoad(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")

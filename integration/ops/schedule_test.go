@@ -68,7 +68,8 @@ func TestScheduleAcrossProxies(t *testing.T) {
 	}
 }
 
-// Ticks are posted while nobody uses the database, and a lock on the table of schedules that a client holds delays them only.
+// Ticks are posted while nobody uses the database, and a lock on the table of schedules that a
+// client holds delays them only.
 func TestScheduleOfIdleDatabase(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")

@@ -11,7 +11,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// The server's log has what docs/troubleshooting.md says for a call that is refused, and for one that is cancelled while it waits.
+// The server's log has what docs/troubleshooting.md says for a call that is refused, and for one
+// that is cancelled while it waits.
 func TestServerLog(t *testing.T) {
 	t.Parallel()
 	const queue = "logged_orders"

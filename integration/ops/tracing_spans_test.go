@@ -65,8 +65,8 @@ func TestTraceSpans(t *testing.T) {
 	}
 }
 
-// A comment of a statement that is prepared under a name is as old as the statement: its runs are traces of their own, which link there, and
-// the messages get no context from it.
+// A comment of a statement that is prepared under a name is as old as the statement: its runs are
+// traces of their own, which link there, and the messages get no context from it.
 func TestTraceNamed(t *testing.T) {
 	t.Parallel()
 	to, proxy := traced(t)
@@ -146,7 +146,8 @@ func TestTraceHostile(t *testing.T) {
 	}
 }
 
-// What is not ours passes with its comment; what is has it, too, behind all else. Without --trace a message gets nothing.
+// What is not ours passes with its comment; what is has it, too, behind all else. Without --trace a
+// message gets nothing.
 func TestTraceComment(t *testing.T) {
 	t.Parallel()
 	_, proxy := traced(t)

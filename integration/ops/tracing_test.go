@@ -30,8 +30,8 @@ func traced(t *testing.T, flags ...string) (*collector.Collector, *harness.Proxy
 	return to, harness.NewProxy(t, append(flags, "--trace", to.URL)...)
 }
 
-// A message carries the context of the statement that has posted it, and the span of the statement that gets it links there: with any
-// driver, in each protocol.
+// A message carries the context of the statement that has posted it, and the span of the statement
+// that gets it links there: with any driver, in each protocol.
 func TestTraceContext(t *testing.T) {
 	t.Parallel()
 	to, proxy := traced(t)

@@ -23,9 +23,9 @@ import (
 // previousVersion is the commit with the version of the program before this one: its schema lacks the last step.
 const previousVersion = "d159741"
 
-// The version before this one and this one serve a database under traffic: first the old one, then both, then the new one,
-// then both and the old one again, each killed now and then. Nothing is lost, nothing comes twice, and no client sees an
-// error but that its connection is gone.
+// The version before this one and this one serve a database under traffic: first the old one, then
+// both, then the new one, then both and the old one again, each killed now and then. Nothing is
+// lost, nothing comes twice, and no client sees an error but that its connection is gone.
 func TestTwoVersions(t *testing.T) {
 	t.Parallel()
 	old := harness.BuildAt(t, previousVersion)

@@ -7,11 +7,12 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// hoardMemory is what a proxy may take while services of the engine come by texts that a client has made as large as it can.
+// hoardMemory is what a proxy may take while services of the engine come by texts that a client has
+// made as large as it can.
 const hoardMemory = 192 << 20
 
-// TestHugeTextsInTables writes what mbus4_user may write past the functions, where the engine's services read it over their own connection: none of it makes
-// the proxy hold much.
+// TestHugeTextsInTables writes what mbus4_user may write past the functions, where the engine's
+// services read it over their own connection: none of it makes the proxy hold much.
 func TestHugeTextsInTables(t *testing.T) {
 	for _, c := range []struct{ name, write, done string }{
 		{

@@ -8,9 +8,10 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// The owner of a database says as which role sessions in it begin (ALTER DATABASE … SET role). Of the engine's sessions nobody says so: else what it makes there
-// would be the owner's, it would take the owner for itself and trust his functions, and these would be one SET ROLE from being the superuser that the engine has
-// logged in as.
+// The owner of a database says as which role sessions in it begin (ALTER DATABASE … SET role). Of
+// the engine's sessions nobody says so: else what it makes there would be the owner's, it would
+// take the owner for itself and trust his functions, and these would be one SET ROLE from being the
+// superuser that the engine has logged in as.
 func TestOwnerOfDatabaseChoosesNoRole(t *testing.T) {
 	owner := harness.NewRole(t)
 	database := harness.NewDatabase(t)

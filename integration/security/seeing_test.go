@@ -7,8 +7,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// A role sees nothing of a queue that it may not consume from, be it through the proxy or past it; one that may consume through a view only
-// sees nothing but what that gives.
+// A role sees nothing of a queue that it may not consume from, be it through the proxy or past it;
+// one that may consume through a view only sees nothing but what that gives.
 func TestSeeingNeedsRights(t *testing.T) {
 	t.Parallel()
 	nobody, viewer, user := harness.NewRole(t), harness.NewRole(t), harness.NewRole(t)

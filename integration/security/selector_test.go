@@ -17,9 +17,9 @@ type attacker struct {
 	conn   *pgconn.PgConn
 }
 
-// newAttackers makes a database with queues q and r, a role without rights, a member of mbus4_user, one of mbus4_admin, and a superuser. Each owns a
-// schema with a sequence `ran` that shows when one of its functions, domains or operators was evaluated: nothing undoes a
-// nextval.
+// newAttackers makes a database with queues q and r, a role without rights, a member of mbus4_user,
+// one of mbus4_admin, and a superuser. Each owns a schema with a sequence `ran` that shows when one
+// of its functions, domains or operators was evaluated: nothing undoes a nextval.
 func newAttackers(t *testing.T) (database string, out []attacker) {
 	t.Helper()
 	roles := []string{harness.NewRole(t), harness.NewRole(t), harness.NewRole(t), harness.NewRole(t)}
@@ -99,8 +99,8 @@ func checkUnharmed(t *testing.T, a attacker, database string) {
 	harness.Want(t, other, "2", "select (select count(*) from mbus4.consumen('q', amt => 9)) + (select count(*) from mbus4.consumen('r', amt => 9))")
 }
 
-// Operators of others that are found first, in the session, in the database or because hstore lies elsewhere, decide about
-// no selector, and do not run.
+// Operators of others that are found first, in the session, in the database or because hstore lies
+// elsewhere, decide about no selector, and do not run.
 func TestSelectorShadowedOperators(t *testing.T) {
 	t.Parallel()
 	role := harness.NewRole(t)

@@ -11,7 +11,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// Whoever owns a database says in which schemas its sessions look for names first. What a superuser's commands, console and calls do there is not his to say.
+// Whoever owns a database says in which schemas its sessions look for names first. What a
+// superuser's commands, console and calls do there is not his to say.
 func TestShadowedByTheOwner(t *testing.T) {
 	t.Parallel()
 	role := "console" + fmt.Sprint(len(t.Name()))

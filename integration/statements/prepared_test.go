@@ -18,8 +18,8 @@ import (
 // ofOurs says whether the proxy has prepared statements in a session, few enough.
 const ofOurs = "select count(*) between 1 and 16 from pg_prepared_statements where name like '\\_mbus4\\_%'"
 
-// prepareOnce sends a text so often that it is run by a prepared statement from then on: it is seen, the server is asked for its
-// process, and once that is known the statement is prepared.
+// prepareOnce sends a text so often that it is run by a prepared statement from then on: it is
+// seen, the server is asked for its process, and once that is known the statement is prepared.
 func prepareOnce(t *testing.T, conn *pgconn.PgConn, text string) {
 	t.Helper()
 	for range 4 {
@@ -33,12 +33,14 @@ const preparedPost = "select mbus4.post('q', 'a=>1', iid => 'm')"
 // varying is what differs from one run to the next: numbers of messages, and times.
 var varying = regexp.MustCompile(`"[0-9]+"|[0-9]{8,}|20[0-9]{2}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+`)
 
-// errorAlone is an error with the description of rows that do not come. A statement that changes rows itself is run before its rows
-// are described, and others after that: so it is with the functions that a call stands for.
+// errorAlone is an error with the description of rows that do not come. A statement that changes
+// rows itself is run before its rows are described, and others after that: so it is with the
+// functions that a call stands for.
 var errorAlone = regexp.MustCompile(`RowDescription .*\nErrorResponse`)
 
-// A client that sends a text again and again gets the replies that it gets through a proxy which prepares nothing: in a block,
-// outside, and in a failed transaction; where the text succeeds, and where it fails.
+// A client that sends a text again and again gets the replies that it gets through a proxy which
+// prepares nothing: in a block, outside, and in a failed transaction; where the text succeeds, and
+// where it fails.
 func TestPreparedReplies(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q", "w")
@@ -94,8 +96,8 @@ func TestPreparedReplies(t *testing.T) {
 	}
 }
 
-// A client that parses a text again and again as its unnamed statement gets the replies that it gets through a proxy which
-// prepares nothing, whatever it does with the statement.
+// A client that parses a text again and again as its unnamed statement gets the replies that it
+// gets through a proxy which prepares nothing, whatever it does with the statement.
 func TestPreparedFromParse(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q", "w")
@@ -276,7 +278,8 @@ func TestPreparedFollowsTheSession(t *testing.T) {
 	}
 }
 
-// Queries of which the first has not been answered when the second comes, or that come during a COPY, are answered as ever.
+// Queries of which the first has not been answered when the second comes, or that come during a
+// COPY, are answered as ever.
 func TestPreparedWaitsForQuiet(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")

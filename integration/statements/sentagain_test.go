@@ -14,8 +14,9 @@ import (
 // takesAway makes a function of which no text and no tag shows that it deallocates all statements.
 const takesAway = "create function hidden() returns void language plpgsql as $$ begin execute 'deall' || 'ocate all'; end $$"
 
-// A client whose functions deallocate the statements of its session gets the replies that it gets through a proxy which prepares nothing,
-// whatever it sends behind a call, and in the next calls; in a Query and in a Parse of an unnamed statement.
+// A client whose functions deallocate the statements of its session gets the replies that it gets
+// through a proxy which prepares nothing, whatever it sends behind a call, and in the next calls;
+// in a Query and in a Parse of an unnamed statement.
 func TestSentAgain(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q", "w")
@@ -155,8 +156,9 @@ func TestNotSentAgainInBlock(t *testing.T) {
 	}
 }
 
-// An unnamed statement is not sent again in a block, behind other messages, where the client goes on before it has the replies, and where
-// there is much to be kept for it. Then too the client hears of it once a session.
+// An unnamed statement is not sent again in a block, behind other messages, where the client goes
+// on before it has the replies, and where there is much to be kept for it. Then too the client
+// hears of it once a session.
 func TestNotSentAgainUnnamed(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")

@@ -7,8 +7,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// Whatever a statement stores holds no call, of whatever function: it is refused with a form that works, and nothing of what
-// serves calls gets into the database.
+// Whatever a statement stores holds no call, of whatever function: it is refused with a form that
+// works, and nothing of what serves calls gets into the database.
 func TestNothingIsStored(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")

@@ -34,8 +34,9 @@ func (m rawFrame) Encode(dst []byte) ([]byte, error) {
 	return append(append(append(dst, m.typ), m.size()...), m.body...), nil
 }
 
-// Whatever a client does with its unnamed statement, after it has parsed the same text so often that the server gets an empty
-// text in its place: it gets the replies, byte by byte, that it gets through a proxy which prepares nothing.
+// Whatever a client does with its unnamed statement, after it has parsed the same text so often
+// that the server gets an empty text in its place: it gets the replies, byte by byte, that it gets
+// through a proxy which prepares nothing.
 func TestUnnamedAgain(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q", "w")
@@ -73,8 +74,9 @@ func TestUnnamedAgain(t *testing.T) {
 	}
 }
 
-// sameReply compares two replies. Of the place in the server's source that an error names it takes no note: in a failed transaction the
-// proxy asks with a Describe whether there is an unnamed statement.
+// sameReply compares two replies. Of the place in the server's source that an error names it takes
+// no note: in a failed transaction the proxy asks with a Describe whether there is an unnamed
+// statement.
 func sameReply(one, other []byte) bool {
 	if one[0] == 'E' && other[0] == 'E' {
 		one, _, _ = bytes.Cut(one[5:], []byte("\x00F"))

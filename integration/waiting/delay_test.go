@@ -7,8 +7,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// Who comes to wait for what was posted with a delay, or leased, long before gets it when that ends, though the proxy has looked for others since, and
-// without a sweep.
+// Who comes to wait for what was posted with a delay, or leased, long before gets it when that
+// ends, though the proxy has looked for others since, and without a sweep.
 func TestWaitForEarlierDelay(t *testing.T) {
 	t.Parallel()
 	proxy, database := unswept(t), harness.NewQueueDatabase(t, "q", "other")

@@ -7,7 +7,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// A call with a selector finds what can be delivered behind more messages of others than it reads at once, and does not wait for these.
+// A call with a selector finds what can be delivered behind more messages of others than it reads
+// at once, and does not wait for these.
 func TestWaitBehindManyHeld(t *testing.T) {
 	t.Parallel()
 	proxy, database := unswept(t), harness.NewQueueDatabase(t, "q")
@@ -22,7 +23,8 @@ func TestWaitBehindManyHeld(t *testing.T) {
 	harness.Ask(t, holder, "rollback")
 }
 
-// A call that waits for a lease is not answered with nothing because a message whose attempts are used up came before it: that goes to dmq, and the call waits on.
+// A call that waits for a lease is not answered with nothing because a message whose attempts are
+// used up came before it: that goes to dmq, and the call waits on.
 func TestWaitForLeaseBehindSpent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ begin, end string }{

@@ -9,7 +9,8 @@ import (
 
 const takeOne = `select (mbus4.take('m', wait => '1h')).data->'n'`
 
-// A call that waits for one message has it as soon as it can be delivered to all who still have it, whatever kept it from that.
+// A call that waits for one message has it as soon as it can be delivered to all who still have it,
+// whatever kept it from that.
 func TestWaitForMessage(t *testing.T) {
 	t.Parallel()
 	proxy := unswept(t)
@@ -72,7 +73,8 @@ func TestWaitForMessageByPlace(t *testing.T) {
 	a.want(t, "1")
 }
 
-// When its time is over it takes nothing: neither what cannot be delivered yet, nor does it wait for whoever holds it, nor does it keep a lock.
+// When its time is over it takes nothing: neither what cannot be delivered yet, nor does it wait
+// for whoever holds it, nor does it keep a lock.
 func TestWaitForMessageGivesUp(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")

@@ -266,7 +266,8 @@ func TestWaitRights(t *testing.T) {
 	}
 }
 
-// A call that stands behind others without having looked waits as any other, and one whose session says otherwise looks first.
+// A call that stands behind others without having looked waits as any other, and one whose session
+// says otherwise looks first.
 func TestWaitBehindOthers(t *testing.T) {
 	t.Parallel()
 	proxy, database := unswept(t), harness.NewQueueDatabase(t, "q")

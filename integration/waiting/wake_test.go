@@ -57,7 +57,8 @@ func TestWaitInLine(t *testing.T) {
 	}
 }
 
-// What a proxy is told of wakes without a sweep: commits of blocks, a delay that ends, a message that comes back, one that waited for another.
+// What a proxy is told of wakes without a sweep: commits of blocks, a delay that ends, a message
+// that comes back, one that waited for another.
 func TestWaitWakes(t *testing.T) {
 	t.Parallel()
 	proxy := unswept(t)
@@ -171,8 +172,9 @@ func TestWaitSweep(t *testing.T) {
 	a.want(t, "1")
 }
 
-// A post through one proxy wakes a call that waits at another, without a sweep: whether its text names the queue or not, and when a trigger of
-// which only the other proxy knows copies the message.
+// A post through one proxy wakes a call that waits at another, without a sweep: whether its text
+// names the queue or not, and when a trigger of which only the other proxy knows copies the
+// message.
 func TestWaitAtAnotherProxy(t *testing.T) {
 	t.Parallel()
 	for name, post := range map[string]string{
@@ -209,7 +211,8 @@ func TestWaitAtAnotherProxy(t *testing.T) {
 	}
 }
 
-// A post wakes who waits for its queue, also where calls wait for many others, and leaves those alone: their sessions do nothing.
+// A post wakes who waits for its queue, also where calls wait for many others, and leaves those
+// alone: their sessions do nothing.
 func TestPostWakesItsQueueOnly(t *testing.T) {
 	t.Parallel()
 	const queues = 12

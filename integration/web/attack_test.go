@@ -136,7 +136,8 @@ func TestLoginFlood(t *testing.T) {
 	newVisitor(t, "127.0.0.10").mustLogIn(s.user, s.database)
 }
 
-// The page is this machine's under its own names only: a name of somebody else's that leads here is refused, so that no site reads it.
+// The page is this machine's under its own names only: a name of somebody else's that leads here is
+// refused, so that no site reads it.
 func TestHostNames(t *testing.T) {
 	t.Parallel()
 	v := newVisitor(t, "127.0.0.1")
@@ -192,8 +193,8 @@ func TestOtherMethods(t *testing.T) {
 	}
 }
 
-// Each log-in sees and does what its role may, and nothing that another one's may: also when all ask at once, after a right is taken away, and in what the
-// server says of the sessions.
+// Each log-in sees and does what its role may, and nothing that another one's may: also when all
+// ask at once, after a right is taken away, and in what the server says of the sessions.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")

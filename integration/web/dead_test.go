@@ -23,7 +23,8 @@ func (s *site) die(t *testing.T, n int) {
 		'colour', case n %% 2 when 0 then 'red' else 'blue' end]))) from generate_series(1, %d) n`, n), markup)
 }
 
-// Somebody looks at what is dead, previews and redrives some of it by a selector, sees it done, undoes it, and finds all of it in the audit.
+// Somebody looks at what is dead, previews and redrives some of it by a selector, sees it done,
+// undoes it, and finds all of it in the audit.
 func TestDeadRedriveAndUndo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")
@@ -108,7 +109,8 @@ func TestDeadPausesWithTheLogIn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")
 	s.die(t, 1100)
-	// Somebody is about to post under the iid of one of the second batch: there the operation waits, in the middle of a batch.
+	// Somebody is about to post under the iid of one of the second batch: there the operation
+	// waits, in the middle of a batch.
 	s.ask(t, "delete from mbus4.message where consumer_id = 1 and data->'n' = '700'")
 	s.ask(t, "select mbus4.post('dmq', 'n=>700', 'destination=>orders', iid => 'mine')")
 	s.ask(t, "begin; select mbus4.post('orders', 'n=>0', iid => 'mine')")

@@ -11,8 +11,8 @@ import (
 
 const password = "a 'pass\\word"
 
-// site is a database behind the room's proxy, with roles: one that may do everything with queues, one that may use them, one that may nothing, and a
-// member of the console's role.
+// site is a database behind the room's proxy, with roles: one that may do everything with queues,
+// one that may use them, one that may nothing, and a member of the console's role.
 type site struct {
 	database                        string
 	admin, user, stranger, operator string

@@ -9,7 +9,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// The page names what pins the horizon, to whoever may see it since when, and how many dead rows a consumer has before its first message.
+// The page names what pins the horizon, to whoever may see it since when, and how many dead rows a
+// consumer has before its first message.
 func TestHorizon(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders", "quiet")

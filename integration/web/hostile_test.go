@@ -19,7 +19,8 @@ var hostile = []string{
 	`javascript:window.pwned=1`, `{{.Token}}`, `<a href="javascript:window.pwned=1" autofocus onfocus="window.pwned=1">x</a>`, `]]><script>window.pwned=1</script>`, "\u202eevil\u202c\u200b", "a\nevent: news\ndata: <b data-part=queues>pwned</b>\n\n",
 }
 
-// Whatever stands in messages, names and errors is shown as text: none of it runs, asks anywhere for anything, or turns what is next to it.
+// Whatever stands in messages, names and errors is shown as text: none of it runs, asks anywhere
+// for anything, or turns what is next to it.
 func TestMarkup(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")
@@ -90,7 +91,8 @@ func TestWithoutScript(t *testing.T) {
 	b.has("Postgres user")
 }
 
-// The keyboard is enough: the first key leads past the navigation, each thing that can be pressed can be reached, and one sees where one is.
+// The keyboard is enough: the first key leads past the navigation, each thing that can be pressed
+// can be reached, and one sees where one is.
 func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")

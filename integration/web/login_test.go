@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// Somebody who does not know the password stays outside; who does sees the queues, and is outside again after logging out.
+// Somebody who does not know the password stays outside; who does sees the queues, and is outside
+// again after logging out.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")

@@ -25,8 +25,8 @@ var every = map[string]string{
 	"nothing": "messages?queue=archive&state=dead", "empty": "message?iid=nobody",
 }
 
-// What axe-core finds on a page is a defect: names, roles, contrast, order of headings, languages, keyboard. Nothing is wider than a telephone, and nothing goes
-// wrong in the browser.
+// What axe-core finds on a page is a defect: names, roles, contrast, order of headings, languages,
+// keyboard. Nothing is wider than a telephone, and nothing goes wrong in the browser.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile("node/node_modules/axe-core/axe.min.js")
@@ -95,7 +95,8 @@ func (b *browser) shoot(file string, all bool) {
 	}
 }
 
-// smaller makes an image of 256 colours of another one: those that most of its points have, and for others the nearest of them.
+// smaller makes an image of 256 colours of another one: those that most of its points have, and for
+// others the nearest of them.
 func smaller(shot []byte) ([]byte, error) {
 	img, _, err := image.Decode(bytes.NewReader(shot))
 	if err != nil {

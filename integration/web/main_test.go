@@ -33,8 +33,9 @@ func (t tests) Run() int {
 	return code
 }
 
-// The cluster asks for passwords, so that the page lets somebody in; the role postgres of the harness needs none. What the page does not take is there, too:
-// a password in clear text, as with LDAP, and none at all.
+// The cluster asks for passwords, so that the page lets somebody in; the role postgres of the
+// harness needs none. What the page does not take is there, too: a password in clear text, as with
+// LDAP, and none at all.
 func TestMain(m *testing.M) {
 	port, err := harness.FreePort()
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // pageMemory is what a proxy may take whose page shows what clients have made as large as they can.
 const pageMemory = 192 << 20
 
-// Whatever members of mbus4_user have put into the tables, the page shows a part of it that does not fill the proxy's memory.
+// Whatever members of mbus4_user have put into the tables, the page shows a part of it that does
+// not fill the proxy's memory.
 func TestPagesAreBounded(t *testing.T) {
 	s := newSite(t, "orders")
 	port, err := harness.FreePort()

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What an address or a form has that makes no sense is answered by a page that says so: nothing that is typed makes the page fail.
+// What an address or a form has that makes no sense is answered by a page that says so: nothing
+// that is typed makes the page fail.
 func TestOddValues(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")

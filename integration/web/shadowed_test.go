@@ -11,7 +11,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// Whoever owns a database says in which schemas its sessions look for names first. What the page shows and does there, as whatever role, is not his to say.
+// Whoever owns a database says in which schemas its sessions look for names first. What the page
+// shows and does there, as whatever role, is not his to say.
 func TestPageShadowedByTheOwner(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")

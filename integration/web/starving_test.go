@@ -12,7 +12,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// Somebody who has logged in and has what is asked for locked keeps neither others from the page, nor who asks whether the proxy lives, nor Prometheus.
+// Somebody who has logged in and has what is asked for locked keeps neither others from the page,
+// nor who asks whether the proxy lives, nor Prometheus.
 func TestOneRoleStarvesNobody(t *testing.T) {
 	s := newSite(t, "orders")
 	user, admin := newVisitor(t, "127.0.0.1"), newVisitor(t, "127.0.0.1")

@@ -84,8 +84,8 @@ func (w *callWriter) simple() {
 	w.query(sql)
 }
 
-// again sends calls again and again, each when the one before has been answered, as most clients do. What the session is and what it
-// has prepared changes in between.
+// again sends calls again and again, each when the one before has been answered, as most clients
+// do. What the session is and what it has prepared changes in between.
 func (w *callWriter) again() {
 	w.add(frontend.Sync())
 	w.end(true)
@@ -118,8 +118,9 @@ func (w *callWriter) again() {
 	}
 }
 
-// hidden has a function deallocate all statements, outside of a block. The next call is one that the proxy runs by a statement which it has
-// prepared, and notices that; so none is prepared from then on.
+// hidden has a function deallocate all statements, outside of a block. The next call is one that
+// the proxy runs by a statement which it has prepared, and notices that; so none is prepared from
+// then on.
 func (w *callWriter) hidden() {
 	w.add(frontend.Sync(), &pgproto3.Query{String: "rollback"})
 	w.end(true)
@@ -133,8 +134,8 @@ func (w *callWriter) hidden() {
 	w.add(&pgproto3.Query{String: text})
 }
 
-// unnamed parses calls again and again as the unnamed statement, as drivers do that prepare nothing, and does something else with it, in
-// the same turn or later.
+// unnamed parses calls again and again as the unnamed statement, as drivers do that prepare
+// nothing, and does something else with it, in the same turn or later.
 func (w *callWriter) unnamed() {
 	w.add(frontend.Sync())
 	w.end(true)

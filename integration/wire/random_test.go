@@ -114,8 +114,9 @@ func alike(one, other []byte) bool {
 	return bytes.Contains(one, []byte("mbus4")) || alikeUnnamed(one, other)
 }
 
-// alikeUnnamed compares two errors about an unnamed statement that the proxy has an empty one for: in a failed transaction it may ask
-// with a Describe whether there is one, and parse the true one before a Bind with too many values.
+// alikeUnnamed compares two errors about an unnamed statement that the proxy has an empty one for:
+// in a failed transaction it may ask with a Describe whether there is one, and parse the true one
+// before a Bind with too many values.
 func alikeUnnamed(one, other []byte) bool {
 	missing := []byte("\x00C26000\x00Munnamed prepared statement does not exist\x00")
 	failed := []byte("\x00C25P02\x00")

@@ -65,7 +65,8 @@ func TestWorkQueuePolicy(t *testing.T) {
 	})
 }
 
-// A handler that is no good does not use up the attempts of all messages at once: it ends with the first whose last attempt fails.
+// A handler that is no good does not use up the attempts of all messages at once: it ends with the
+// first whose last attempt fails.
 func TestWorkQueueLastAttemptStops(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t)

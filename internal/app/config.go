@@ -29,8 +29,8 @@ type Config struct {
 	DrainTimeout        time.Duration // what busy sessions get when the program is to end
 	// SemaphoreInterval is the time between two full passes over the semaphores; 0: the engine's default.
 	SemaphoreInterval time.Duration `fixed:"--semaphore-interval"`
-	// WaitSweep is the time between two looks, for all calls that wait, for messages that were posted past the proxies; 0: the engine's
-	// default.
+	// WaitSweep is the time between two looks, for all calls that wait, for messages that were
+	// posted past the proxies; 0: the engine's default.
 	WaitSweep   time.Duration `fixed:"--wait-sweep"`
 	KeepAlive   time.Duration `fixed:"--tcp-keepalive"`    // of TCP; 0: 60 seconds, less: none
 	UserTimeout time.Duration `fixed:"--tcp-user-timeout"` // of TCP; 0: the system's

@@ -13,7 +13,8 @@ import (
 // oldestPostgres is the oldest major that mbusproxy works with.
 const oldestPostgres = 15
 
-// Doctor looks at the server of a configuration and writes what it finds, as lines or in JSON. If a check fails it returns an *told.Error.
+// Doctor looks at the server of a configuration and writes what it finds, as lines or in JSON. If a
+// check fails it returns an *told.Error.
 func Doctor(ctx context.Context, cfg Config, asJSON bool, out io.Writer) error {
 	all := []doctor.Finding{}
 	failures := 0

@@ -113,7 +113,8 @@ func askTLS(ctx context.Context, network, address string) error {
 	return nil
 }
 
-// here is how a program on the same machine reaches an address that is listened on: where it is every address, localhost.
+// here is how a program on the same machine reaches an address that is listened on: where it is
+// every address, localhost.
 func here(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

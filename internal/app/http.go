@@ -98,8 +98,8 @@ func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter.Rewrite
 	}
 }
 
-// plainly has browsers take what is sent for what it says it is, and for no part of another site: names of databases, which anybody who may create some chooses, are
-// in the metrics.
+// plainly has browsers take what is sent for what it says it is, and for no part of another site:
+// names of databases, which anybody who may create some chooses, are in the metrics.
 func plainly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -110,7 +110,8 @@ func plainly(next http.Handler) http.Handler {
 	})
 }
 
-// ready reports why the proxy cannot serve clients, if so: it is ending, no server answers, or the schema cannot be served in the database of
+// ready reports why the proxy cannot serve clients, if so: it is ending, no server answers, or the
+// schema cannot be served in the database of
 // --admin.
 func (m *monitor) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)

@@ -24,8 +24,9 @@ type InitConfig struct {
 	Terminal io.Writer
 }
 
-// Init creates or upgrades the schema mbus4 in a database. It writes a line for each step when the step begins, when it waits and
-// when it is done, and for each thing that could not be done and is not vital.
+// Init creates or upgrades the schema mbus4 in a database. It writes a line for each step when the
+// step begins, when it waits and when it is done, and for each thing that could not be done and is
+// not vital.
 func Init(ctx context.Context, cfg InitConfig) error {
 	if cfg.DryRun {
 		sql, err := engine.InitSQL(ctx, cfg.DSN)

@@ -11,8 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// post posts messages until the phase ends, each when it is due: tickets are drawn by all posters of a phase. With a rate of 0 it posts as fast as it can
-// without more than outstandingAtMost outstanding.
+// post posts messages until the phase ends, each when it is due: tickets are drawn by all posters
+// of a phase. With a rate of 0 it posts as fast as it can without more than outstandingAtMost
+// outstanding.
 func (b *bench) post(all, phase context.Context, conn *pgx.Conn, rate float64, began time.Duration, tickets *atomic.Int64) error {
 	pad := strings.Repeat("x", max(0, b.Size-len(`"t"=>"123456789012", "p"=>""`)))
 	for {
@@ -32,7 +33,8 @@ func (b *bench) post(all, phase context.Context, conn *pgx.Conn, rate float64, b
 		if phase.Err() != nil {
 			return nil
 		}
-		// Counted before it is there, so that nobody consumes what is not counted. One that is on its way at the end of the phase is not cut off.
+		// Counted before it is there, so that nobody consumes what is not counted. One that is on
+		// its way at the end of the phase is not cut off.
 		b.recorder.posted.Add(1)
 		_, err := conn.Exec(all, "select mbus4.post($1, $2)", b.queue, `"t"=>"`+strconv.FormatInt(int64(due), 10)+`", "p"=>"`+pad+`"`)
 		if err != nil {

@@ -82,7 +82,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestSVG: the picture is valid XML with a title, a line for each series, and the figures of the table; also where nothing was measured.
+// TestSVG: the picture is valid XML with a title, a line for each series, and the figures of the
+// table; also where nothing was measured.
 func TestSVG(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*Report{"whole": report(), "empty": {}} {

@@ -35,7 +35,8 @@ type bench struct {
 	fail          context.CancelCauseFunc // ends the run
 }
 
-// Run runs all phases and removes what it has made. Where ctx ends it returns the error of that, after removing. note is told what the user should know.
+// Run runs all phases and removes what it has made. Where ctx ends it returns the error of that,
+// after removing. note is told what the user should know.
 func Run(ctx context.Context, cfg Config, note func(string)) (report *Report, err error) {
 	token := make([]byte, 4)
 	_, _ = rand.Read(token) // it does not fail
@@ -230,7 +231,8 @@ func (b *bench) phase(parent context.Context, index int, p phase) error {
 	return nil
 }
 
-// rows are how many rows of the table of messages are dead, and how many were deleted or updated since the server began to count.
+// rows are how many rows of the table of messages are dead, and how many were deleted or updated
+// since the server began to count.
 func (b *bench) rows(ctx context.Context) (dead, gone int64, err error) {
 	err = b.control.QueryRow(ctx, `select coalesce(pg_catalog.sum(n_dead_tup), 0)::pg_catalog.int8, coalesce(pg_catalog.sum(n_tup_del operator(pg_catalog.+) n_tup_upd), 0)::pg_catalog.int8
 from pg_catalog.pg_stat_all_tables where schemaname operator(pg_catalog.=) 'mbus4' and relname operator(pg_catalog.=) 'message'`).Scan(&dead, &gone)

@@ -61,8 +61,9 @@ type Preview struct {
 	Samples []Message
 }
 
-// Check has the proxy check the selector, and make what the schema needs to use it. A selector that is none is an error of the server's (SQLSTATE 42601 and
-// others). It must not run in a transaction that took its snapshot before.
+// Check has the proxy check the selector, and make what the schema needs to use it. A selector that
+// is none is an error of the server's (SQLSTATE 42601 and others). It must not run in a transaction
+// that took its snapshot before.
 func Check(ctx context.Context, db Querier, selector string) error {
 	if strings.TrimSpace(selector) == "" {
 		return nil
@@ -88,9 +89,11 @@ cross join lateral (
 		order by x.n) as texts
 ) t`
 
-// List gives dead messages behind a place, at most so many, in the order in which they died. next is where to go on; nil: there are no more. It gives up after a
-// second of looking at others, so it may give fewer messages than asked for, or none, and more is known by next only. most is how many bytes of headers, properties, data, names and
-// the error are wanted of each: of longer texts the beginning is given, in place of a longer hstore one that says so; 0: all.
+// List gives dead messages behind a place, at most so many, in the order in which they died. next
+// is where to go on; nil: there are no more. It gives up after a second of looking at others, so it
+// may give fewer messages than asked for, or none, and more is known by next only. most is how many
+// bytes of headers, properties, data, names and the error are wanted of each: of longer texts the
+// beginning is given, in place of a longer hstore one that says so; 0: all.
 func List(ctx context.Context, db Querier, s Selection, after *Place, amount, most int) (messages []Message, next *Place, err error) {
 	if err := Check(ctx, db, s.Selector); err != nil {
 		return nil, nil, err

@@ -1,5 +1,7 @@
-// Package bulk does things with many dead messages at once: it puts them back where they came from (redrive), into another queue (move), removes them
-// (purge), and takes back what was put anywhere (undo). It works in a session through the proxy, with the rights of that session's role and no others.
+// Package bulk does things with many dead messages at once: it puts them back where they came from
+// (redrive), into another queue (move), removes them (purge), and takes back what was put anywhere
+// (undo). It works in a session through the proxy, with the rights of that session's role and no
+// others.
 //
 // Invariants:
 //   - An operation is a row of mbus4.operation, which only the role that began it sees and goes on with. What is known of it is there; this package

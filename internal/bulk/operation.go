@@ -23,8 +23,8 @@ const (
 // State is how an operation stands.
 type State string
 
-// The states. An operation begins as paused, for nobody runs it yet; Run makes it running, and from there it comes to any of the others. What is
-// cancelled or done has ended.
+// The states. An operation begins as paused, for nobody runs it yet; Run makes it running, and from
+// there it comes to any of the others. What is cancelled or done has ended.
 const (
 	Running   State = "running"
 	Paused    State = "paused"
@@ -61,8 +61,9 @@ type Operation struct {
 	Interrupted    bool      // it is paused because the session has ended that ran it: it goes on with the next log-in
 }
 
-// Begin begins an operation of the session's role; Run runs it. It selects what is dead by now. The error is the server's where the selector is none, where there is no
-// such queue to move to, and where the role lacks the right (SQLSTATE 42501).
+// Begin begins an operation of the session's role; Run runs it. It selects what is dead by now. The
+// error is the server's where the selector is none, where there is no such queue to move to, and
+// where the role lacks the right (SQLSTATE 42501).
 func Begin(ctx context.Context, db Querier, r Request) (id int64, err error) {
 	s := r.Selection
 	if err := Check(ctx, db, s.Selector); err != nil {
@@ -118,7 +119,8 @@ func Operations(ctx context.Context, db Querier, before int64, amount int) ([]Op
 	return list, nil
 }
 
-// Find gives an operation of the session's role. The error is pgx.ErrNoRows where there is none, or it is another role's.
+// Find gives an operation of the session's role. The error is pgx.ErrNoRows where there is none, or
+// it is another role's.
 func Find(ctx context.Context, db Querier, id int64) (Operation, error) {
 	o, err := scanOperation(db.QueryRow(ctx, operationsSQL+` where o.id operator(pg_catalog.=) $1`, id))
 	if err != nil {

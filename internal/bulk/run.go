@@ -28,7 +28,8 @@ type Options struct {
 	Progress func(Operation)
 }
 
-// Transact runs f in a transaction of a session of the role's, and commits it unless f fails. The session is the same each time.
+// Transact runs f in a transaction of a session of the role's, and commits it unless f fails. The
+// session is the same each time.
 type Transact func(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error
 
 // In gives the transactions of a connection, in which none is open.
@@ -38,9 +39,11 @@ func In(conn *pgx.Conn) Transact {
 	}
 }
 
-// Run runs an operation of the session's role to its end, in batches. It returns when the operation has ended or is paused, with how it stands then; when the context or
-// the session ends, and the operation is then interrupted; and with the server's error where that refuses a batch, and the operation is then paused. Between two batches
-// others may use the session. Where another session runs the operation the error is that of the server, SQLSTATE 55006.
+// Run runs an operation of the session's role to its end, in batches. It returns when the operation
+// has ended or is paused, with how it stands then; when the context or the session ends, and the
+// operation is then interrupted; and with the server's error where that refuses a batch, and the
+// operation is then paused. Between two batches others may use the session. Where another session
+// runs the operation the error is that of the server, SQLSTATE 55006.
 func Run(ctx context.Context, do Transact, id int64, how Options) (o Operation, err error) {
 	if how.Batch <= 0 {
 		how.Batch = BatchSize
@@ -105,8 +108,9 @@ func batch(ctx context.Context, do Transact, id int64, amount int, check bool) (
 	return o, err
 }
 
-// leave gives up an operation: why says what the server did not like, and the operation is then paused; "": it is interrupted. Where the session
-// has ended there is nothing to say: nobody runs it any more.
+// leave gives up an operation: why says what the server did not like, and the operation is then
+// paused; "": it is interrupted. Where the session has ended there is nothing to say: nobody runs
+// it any more.
 func leave(ctx context.Context, do Transact, id int64, why string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()

@@ -22,8 +22,8 @@ type Session struct {
 	refused bool
 }
 
-// Connect opens a session. An empty dsn means that PGHOST and its like say where. notice is told what the server says beside the
-// results; it may be nil.
+// Connect opens a session. An empty dsn means that PGHOST and its like say where. notice is told
+// what the server says beside the results; it may be nil.
 func Connect(ctx context.Context, dsn string, notice func(string)) (*Session, error) {
 	conn, err := open(ctx, dsn, "mbusproxy", notice)
 	if err != nil {
@@ -55,7 +55,8 @@ func openAt(ctx context.Context, dsn, database, name string, notice func(string)
 		cfg.RuntimeParams["application_name"] = name
 	}
 	cfg.RuntimeParams["DateStyle"] = "ISO"
-	// The owner of a database chooses the search_path of sessions in it, and with it whose operators a statement means that names no schema.
+	// The owner of a database chooses the search_path of sessions in it, and with it whose
+	// operators a statement means that names no schema.
 	cfg.RuntimeParams["search_path"] = "pg_catalog"
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if notice != nil {

@@ -15,8 +15,9 @@ type Consumption struct {
 	Wait            string // an interval; "": it does not wait
 }
 
-// Consume takes messages and writes them, in a transaction that commits after they were written: where that fails, or the program
-// ends, they stay where they were. Where the commit fails they have been written and come again. Where there is none it returns ErrNothing.
+// Consume takes messages and writes them, in a transaction that commits after they were written:
+// where that fails, or the program ends, they stay where they were. Where the commit fails they
+// have been written and come again. Where there is none it returns ErrNothing.
 func (s *Session) Consume(ctx context.Context, c Consumption, out Out) error {
 	var wait *string
 	if c.Wait != "" {

@@ -59,7 +59,8 @@ func (s *Session) DeadList(ctx context.Context, d Dead, limit int, out Out) erro
 	return out.write(messages(all, out.Format != Table))
 }
 
-// messages are dead messages as rows; their headers are left out where people read, for what matters of them is in columns of its own.
+// messages are dead messages as rows; their headers are left out where people read, for what
+// matters of them is in columns of its own.
 func messages(list []bulk.Message, headers bool) *Result {
 	r := &Result{Columns: []Column{{"iid", text}, {"queue", text}, {"consumer", text}, {"died", moment}, {"attempt", number}, {"error", text}, {"expires", moment}}}
 	if headers {
@@ -144,8 +145,9 @@ func (p *DeadPreview) WriteSamples(out Out) error {
 	return out.write(messages(p.Samples, out.Format != Table))
 }
 
-// DeadRun does something with the messages of a preview, in batches, and writes what became of them. The kind is redrive or purge; with a target they are
-// moved there. Where ctx ends the operation is cancelled: what was done stays done, and can be undone.
+// DeadRun does something with the messages of a preview, in batches, and writes what became of
+// them. The kind is redrive or purge; with a target they are moved there. Where ctx ends the
+// operation is cancelled: what was done stays done, and can be undone.
 func (s *Session) DeadRun(ctx context.Context, kind, target string, p *DeadPreview, bar *Progress, out Out) error {
 	request := bulk.Request{Kind: bulk.Kind(kind), Selection: p.selection}
 	if target != "" {

@@ -22,7 +22,8 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrNothing is returned when there was nothing to consume, or no such message: nothing failed, and nothing was written but an empty result.
+// ErrNothing is returned when there was nothing to consume, or no such message: nothing failed, and
+// nothing was written but an empty result.
 var ErrNothing = errors.New("there is nothing")
 
 // throughTheProxy is the hint where the server itself was asked.

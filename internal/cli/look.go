@@ -78,7 +78,8 @@ func (s *Session) PeekOne(ctx context.Context, iid string, out Out) error {
 	return r.orNothing()
 }
 
-// Why writes why a message was not delivered, a row for each consumer that is to get it still. Where nobody is, it returns ErrNothing.
+// Why writes why a message was not delivered, a row for each consumer that is to get it still.
+// Where nobody is, it returns ErrNothing.
 func (s *Session) Why(ctx context.Context, iid string, out Out) error {
 	r, err := s.query(ctx, `select queue, consumer, state, until, detail, waits_for, pid, username, application from mbus4.why($1)`, iid)
 	if err != nil {

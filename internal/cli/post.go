@@ -96,7 +96,8 @@ func (s *Session) Post(ctx context.Context, m Message, out Out) error {
 	return out.writeIIDs(r)
 }
 
-// PostLines posts each line of in, which is JSON, as a message, all in one transaction: all of them or none. Empty lines are none.
+// PostLines posts each line of in, which is JSON, as a message, all in one transaction: all of them
+// or none. Empty lines are none.
 func (s *Session) PostLines(ctx context.Context, m Message, in io.Reader, bar *Progress, out Out) error {
 	sql, params, err := m.call("each.line::pg_catalog.jsonb")
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 // quiet is how long something may take before it says how far it is.
 const quiet = time.Second
 
-// Progress says how far something is: with a bar on a terminal, with plain lines elsewhere, and only of what takes longer than a second.
+// Progress says how far something is: with a bar on a terminal, with plain lines elsewhere, and
+// only of what takes longer than a second.
 type Progress struct {
 	w        io.Writer
 	terminal bool

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestProgress: what is done within a second says nothing; afterwards a terminal has a bar, which goes away, and everything else a line every five seconds.
+// TestProgress: what is done within a second says nothing; afterwards a terminal has a bar, which
+// goes away, and everything else a line every five seconds.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

@@ -128,7 +128,8 @@ func (r *Result) toCSV(b *bytes.Buffer, terminal bool) error {
 	return w.Error()
 }
 
-// toTable writes the names and the rows in columns; numbers stand to the right. Columns without any value are left out, but for those of an empty result.
+// toTable writes the names and the rows in columns; numbers stand to the right. Columns without any
+// value are left out, but for those of an empty result.
 func (r *Result) toTable(b *bytes.Buffer, limit int) {
 	cells := [][]string{{}}
 	var right []bool

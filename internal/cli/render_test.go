@@ -11,8 +11,9 @@ import (
 
 func ptr(s string) *string { return &s }
 
-// hostile holds what terminals obey or hide: escape sequences of seven and eight bits, the end of a line, backspace, marks that turn the
-// direction, marks without width, a tag character, and bytes that are no UTF-8.
+// hostile holds what terminals obey or hide: escape sequences of seven and eight bits, the end of a
+// line, backspace, marks that turn the direction, marks without width, a tag character, and bytes
+// that are no UTF-8.
 const hostile = "a\x1b]0;owned\x07\x1b[2J\x9b31m\u009b31m\r\n\t\b\x7f\u202etxt\u200b\u2028\U000e0041\xff"
 
 func TestVisible(t *testing.T) {

@@ -25,8 +25,8 @@ const (
 // interrupt is what a terminal in raw mode gives for Ctrl-C.
 const interrupt = 3
 
-// Top draws the table anew at each interval, when the terminal's size changes, and when a key is pressed, until that key is q or Ctrl-C, or ctx ends. A
-// connection that is lost is opened again.
+// Top draws the table anew at each interval, when the terminal's size changes, and when a key is
+// pressed, until that key is q or Ctrl-C, or ctx ends. A connection that is lost is opened again.
 func Top(ctx context.Context, dsn, console string, interval time.Duration, in, out *os.File) error {
 	s, err := Connect(ctx, dsn, nil)
 	if err != nil {

@@ -43,7 +43,8 @@ from pg_catalog.pg_stat_activity where datname operator(pg_catalog.=) pg_catalog
 	return shot, nil
 }
 
-// TopOnce writes one snapshot: lines, or a document of four arrays, of which that of the calls that wait is null where they are not known.
+// TopOnce writes one snapshot: lines, or a document of four arrays, of which that of the calls that
+// wait is null where they are not known.
 func (s *Session) TopOnce(ctx context.Context, console string, out Out) error {
 	shot, err := s.look(ctx, console)
 	if err != nil {
@@ -86,8 +87,8 @@ func (r *Result) cell(row int, name string) string {
 	return ""
 }
 
-// frame lays a snapshot out in lines of at most width columns, at most height of them; 0 means as many as there are. Where there was a snapshot before, it
-// says how fast the queues grow.
+// frame lays a snapshot out in lines of at most width columns, at most height of them; 0 means as
+// many as there are. Where there was a snapshot before, it says how fast the queues grow.
 func frame(now, before *snapshot, width, height int) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, cut(fmt.Sprintf(format, args...), width)) }

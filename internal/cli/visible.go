@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Visible replaces what a terminal would obey or hide by an escape that can be read: control characters, among them those of eight
-// bits, the marks that turn the direction of writing, what has no width, and bytes that are no UTF-8.
+// Visible replaces what a terminal would obey or hide by an escape that can be read: control
+// characters, among them those of eight bits, the marks that turn the direction of writing, what
+// has no width, and bytes that are no UTF-8.
 func Visible(s string) string {
 	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
 		return s
@@ -46,7 +47,8 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) || r == 0x034f
 }
 
-// escapeJSON escapes, in a JSON text, the runes that JSON leaves as they are and a terminal does not. They stand in strings only.
+// escapeJSON escapes, in a JSON text, the runes that JSON leaves as they are and a terminal does
+// not. They stand in strings only.
 func escapeJSON(text string) string {
 	if strings.IndexFunc(text, unescaped) < 0 {
 		return text

@@ -11,8 +11,8 @@ import (
 // consoleTimeout is how long the console may take to log in or to answer. Without it the rest is shown.
 const consoleTimeout = 3 * time.Second
 
-// waits asks the proxy's console, which has that name, for the calls that wait in the database; nil where there is no console, or it is not for this role. It is
-// asked once whether it is.
+// waits asks the proxy's console, which has that name, for the calls that wait in the database; nil
+// where there is no console, or it is not for this role. It is asked once whether it is.
 func (s *Session) waits(ctx context.Context, console, database string) *Result {
 	if console == "" || s.refused {
 		return nil

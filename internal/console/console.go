@@ -161,7 +161,8 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 	}
 }
 
-// admit checks that the client is a member of the role: when it comes, and with each command, for a membership may end before the session does.
+// admit checks that the client is a member of the role: when it comes, and with each command, for a
+// membership may end before the session does.
 func (s *session) admit() error {
 	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member') from pg_catalog.pg_roles r where r.rolname operator(pg_catalog.=) " + sqlfuncs.QuoteLiteral(s.console.cfg.Role) + "::pg_catalog.name")
 	if err != nil {
@@ -181,7 +182,8 @@ func (s *session) fatal(f *failure) {
 	s.flush()
 }
 
-// send gathers an answer for the client. Who asks without a Sync, or for much, and does not read makes the console wait here.
+// send gathers an answer for the client. Who asks without a Sync, or for much, and does not read
+// makes the console wait here.
 func (s *session) send(m pgproto3.BackendMessage) {
 	s.client.Send(m)
 	s.unsent += answerOverhead
@@ -232,11 +234,13 @@ func (t *table) add(values ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// ask runs a query in the client's session at the server. Behind an answer that cannot be read to its end, a message of more than mostAnswer bytes for example, what
-// comes next would be taken for something else: then the session is lost.
+// ask runs a query in the client's session at the server. Behind an answer that cannot be read to
+// its end, a message of more than mostAnswer bytes for example, what comes next would be taken for
+// something else: then the session is lost.
 //
-// Names are looked for in pg_catalog only: who owns the database may have said otherwise. That holds for the one transaction which the statements of a Query are, for
-// the session may be a pooler's, and somebody else's next.
+// Names are looked for in pg_catalog only: who owns the database may have said otherwise. That
+// holds for the one transaction which the statements of a Query are, for the session may be a
+// pooler's, and somebody else's next.
 func (s *session) ask(sql string) (*table, error) {
 	return s.exchange("set local search_path = pg_catalog; " + sql)
 }

@@ -33,8 +33,9 @@ func (s *session) activities() (map[uint32][]*string, error) {
 	return out, nil
 }
 
-// sessions shows a row for each session. What its server does is the server's word, pins_horizon how many transactions old the oldest
-// snapshot is that it holds: nothing that has died since is cleaned up. What it calls and holds is the proxy's, see pipeline.Session.
+// sessions shows a row for each session. What its server does is the server's word, pins_horizon
+// how many transactions old the oldest snapshot is that it holds: nothing that has died since is
+// cleaned up. What it calls and holds is the proxy's, see pipeline.Session.
 func (s *session) sessions(context.Context, string) (*table, error) {
 	known, err := s.activities()
 	if err != nil {
@@ -121,7 +122,8 @@ func (s *session) databases(context.Context, string) (*table, error) {
 	return t, nil
 }
 
-// waitingCalls shows for each consumer how many calls wait, and for how long the first of them has. Those that wait for one message have neither queue nor consumer.
+// waitingCalls shows for each consumer how many calls wait, and for how long the first of them has.
+// Those that wait for one message have neither queue nor consumer.
 func (s *session) waitingCalls(context.Context, string) (*table, error) {
 	t := newTable("database", "queue", "consumer", "calls", "since", "longest_seconds")
 	some := func(v string) any {
@@ -152,7 +154,8 @@ func (s *session) services(context.Context, string) (*table, error) {
 	return t, nil
 }
 
-// ownError is an error of the server as the client gets it: one that a statement of the engine's has raised says what the engine means.
+// ownError is an error of the server as the client gets it: one that a statement of the engine's
+// has raised says what the engine means.
 func (c *Console) ownError(err error) error {
 	var f *failure
 	if !errors.As(err, &f) {

@@ -28,9 +28,9 @@ var others = []string{
 	"ProcessStartupPacket", "escapeSyntaxCallMode",
 }
 
-// wrongInComment returns what is wrong with the names in a comment of package p: of files, tests and links, of members of
-// its types, whatever the case of the type's first letter, and of what other packages export. links: what stands in brackets is
-// a link.
+// wrongInComment returns what is wrong with the names in a comment of package p: of files, tests
+// and links, of members of its types, whatever the case of the type's first letter, and of what
+// other packages export. links: what stands in brackets is a link.
 func (t *tree) wrongInComment(p goPackage, text string, links bool) (problems []string) {
 	add := func(name, what string) { problems = append(problems, name+": "+what) }
 	for _, name := range commentFile.FindAllString(text, -1) {

@@ -17,8 +17,8 @@ import (
 // open stands in a shape for what differs from error to error.
 const open = "…"
 
-// raised is an error that the program can raise: its SQLSTATE, "" where that is another's or there is none, and the shape
-// of its message.
+// raised is an error that the program can raise: its SQLSTATE, "" where that is another's or there
+// is none, and the shape of its message.
 type raised struct{ code, shape string }
 
 // errorScan finds what the sources raise.
@@ -41,7 +41,8 @@ var errorTypes = map[string][2]string{
 	"usageError": {"message", ""},
 }
 
-// errorMakers are functions that make errors of what they are given: which argument is the message, and which the SQLSTATE.
+// errorMakers are functions that make errors of what they are given: which argument is the message,
+// and which the SQLSTATE.
 var errorMakers = map[string]struct {
 	dir                 string
 	args, message, code int // args: how many a call has at least

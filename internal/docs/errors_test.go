@@ -75,8 +75,8 @@ func (s *errorScan) covers(row errorRow, r raised) bool {
 	return slices.ContainsFunc(row.texts, func(text string) bool { return s.sameShape(text, r.shape) })
 }
 
-// sameShape compares the text of a row with the shape of an error. Either may have a name where the other has …; what is
-// fixed in the error's must be enough to know it by.
+// sameShape compares the text of a row with the shape of an error. Either may have a name where the
+// other has …; what is fixed in the error's must be enough to know it by.
 func (s *errorScan) sameShape(text, shape string) bool {
 	fixed := len(strings.ReplaceAll(shape, open, ""))
 	return s.pattern(text).MatchString(shape) || fixed >= 15 && s.pattern(shape).MatchString(text)

@@ -44,7 +44,8 @@ const (
 	mostSkew       = 2 * time.Second
 )
 
-// Examine looks at the server and calls each with each finding as soon as it is there. It returns whether one was a Failure.
+// Examine looks at the server and calls each with each finding as soon as it is there. It returns
+// whether one was a Failure.
 func Examine(ctx context.Context, s Server, each func(Finding)) (failed bool) {
 	tell := func(f Finding) {
 		failed = failed || f.State == Failure
@@ -77,8 +78,10 @@ func Examine(ctx context.Context, s Server, each func(Finding)) (failed bool) {
 	return failed
 }
 
-// alone runs f in a transaction of its own that has the role and the search path of nobody else. Whoever owns the database chooses others for sessions in it
-// (ALTER DATABASE … SET), and what is found by them would run as the admin role. A transaction, for behind a pooler a setting of the session would be others'.
+// alone runs f in a transaction of its own that has the role and the search path of nobody else.
+// Whoever owns the database chooses others for sessions in it (ALTER DATABASE … SET), and what is
+// found by them would run as the admin role. A transaction, for behind a pooler a setting of the
+// session would be others'.
 func alone(ctx context.Context, conn *pgx.Conn, f func() error) error {
 	if _, err := conn.PgConn().Exec(ctx, "begin; set local search_path = pg_catalog, pg_temp; set local role none").ReadAll(); err != nil {
 		return fmt.Errorf("beginning to look: %w", err)

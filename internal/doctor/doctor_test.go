@@ -182,7 +182,8 @@ func TestExamineBehindPooler(t *testing.T) {
 	wants(t, found, "pooler", Warning, "transaction mode")
 }
 
-// What the owner of a database sets for the sessions in it, and what he puts where they look for names, does not run as the role that examines.
+// What the owner of a database sets for the sessions in it, and what he puts where they look for
+// names, does not run as the role that examines.
 func TestOwnerOfDatabase(t *testing.T) {
 	t.Parallel()
 	c := start(t)

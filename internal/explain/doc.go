@@ -1,5 +1,6 @@
-// Package explain shows how the statements of a text are served, and the SQL that the server gets: for the command of that name. [Run] has them rewritten
-// as the proxy would, and tells it as SQL with comments (show.go) or as JSON (json.go).
+// Package explain shows how the statements of a text are served, and the SQL that the server gets:
+// for the command of that name. [Run] has them rewritten as the proxy would, and tells it as SQL
+// with comments (show.go) or as JSON (json.go).
 //
 // # Invariants
 //
@@ -8,5 +9,6 @@
 //
 // # What it refuses to know
 //
-// The proxy, sessions, and how calls are served: that it asks rewrite, and internal/rewriter for what comes before a statement.
+// The proxy, sessions, and how calls are served: that it asks rewrite, and internal/rewriter for
+// what comes before a statement.
 package explain

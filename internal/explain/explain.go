@@ -28,7 +28,8 @@ type Config struct {
 	Out         io.Writer
 }
 
-// Run writes how the statements of a text are served, and the SQL that the server gets. It changes nothing in the database. A
+// Run writes how the statements of a text are served, and the SQL that the server gets. It changes
+// nothing in the database. A
 // *told.Error tells that the database cannot be looked at, that the text cannot be read, or that a statement is refused.
 func Run(ctx context.Context, cfg Config) error {
 	if !utf8.ValidString(cfg.Text) || strings.Contains(cfg.Text, "\x00") {
@@ -144,7 +145,8 @@ func (e *explainer) explain(ctx context.Context) error {
 	return e.show(ctx, p)
 }
 
-// settleNames takes the calls without the schema for ours, as in a session that says so, and shows how the session is asked.
+// settleNames takes the calls without the schema for ours, as in a session that says so, and shows
+// how the session is asked.
 func (e *explainer) settleNames(ctx context.Context) {
 	candidates := e.rewrite.Candidates(ctx, e.text, e.session)
 	if len(candidates) == 0 {

@@ -61,8 +61,9 @@ func explanation(t *testing.T, cfg Config) string {
 	return out.String() + "ends with 1: " + e.Message + "\n"
 }
 
-// TestGoldenExplain shows what the command prints: testdata. A file is comment lines, a text of a client, "----", and the
-// explanation. Comments may say that the text is prepared and that it names no schema.
+// TestGoldenExplain shows what the command prints: testdata. A file is comment lines, a text of a
+// client, "----", and the explanation. Comments may say that the text is prepared and that it names
+// no schema.
 func TestGoldenExplain(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.sql")
@@ -92,8 +93,9 @@ func TestGoldenExplain(t *testing.T) {
 	}
 }
 
-// TestExplainShowsAllOfIt holds what is shown of the texts of package rewrite's golden files to the plans: what the server gets is
-// there to the last token, and nothing else but the semicolons that part statements.
+// TestExplainShowsAllOfIt holds what is shown of the texts of package rewrite's golden files to the
+// plans: what the server gets is there to the last token, and nothing else but the semicolons that
+// part statements.
 func TestExplainShowsAllOfIt(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../../rewrite/testdata/*.sql")
@@ -200,8 +202,9 @@ func sqlOf(explanation string) string {
 	return strings.Join(sql, "\n")
 }
 
-// TestExplainIsWhatTheServerGets compares explanations with what the proxy makes of the same texts, in a database whose selectors
-// and waiting messages Explain has to find, and which it leaves as it is.
+// TestExplainIsWhatTheServerGets compares explanations with what the proxy makes of the same texts,
+// in a database whose selectors and waiting messages Explain has to find, and which it leaves as it
+// is.
 func TestExplainIsWhatTheServerGets(t *testing.T) {
 	t.Parallel()
 	cluster := clusterOfOwn(t)

@@ -30,7 +30,8 @@ type statement struct {
 	// Before is the statement that runs first, where it does not depend on parameters; null for none.
 	Before *string `json:"before"`
 	Waits  bool    `json:"waits"`
-	// Parameters are the literals that become parameters when it is sent again and again; null where no statement is prepared for it.
+	// Parameters are the literals that become parameters when it is sent again and again; null
+	// where no statement is prepared for it.
 	Parameters []string `json:"prepared_parameters"`
 	Remarks    []string `json:"remarks"` // what else there is to say
 	SQL        string   `json:"sql"`     // what the server gets, laid out

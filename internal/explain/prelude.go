@@ -13,7 +13,8 @@ import (
 	"mbusproxy/rewrite/splice"
 )
 
-// onSite is a site in place of the engine.Database that would serve the text: nothing is kept of what a text brings about.
+// onSite is a site in place of the engine.Database that would serve the text: nothing is kept of
+// what a text brings about.
 type onSite struct {
 	site
 	parser *parse.Parser
@@ -32,7 +33,8 @@ func (s onSite) EnsureSelector(ctx context.Context, use selectors.Use) error {
 // preludes are the prelude statements of a text.
 type preludes struct {
 	codes []string // in PL/pgSQL, in the order of plan.Plan.Preludes
-	// parameters are those on which they depend; where there are any, there are no codes, since the values come with a Bind.
+	// parameters are those on which they depend; where there are any, there are no codes, since the
+	// values come with a Bind.
 	parameters []int
 }
 

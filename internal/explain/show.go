@@ -259,7 +259,8 @@ type functionIn struct {
 	anchor int    // of which byte of the client's text it is
 }
 
-// functionsIn lists these functions between two places of a text. A call of the client's own of such a function is none.
+// functionsIn lists these functions between two places of a text. A call of the client's own of
+// such a function is none.
 func functionsIn(text splice.Text, from, to int) (out []functionIn) {
 	const prefix = sqlfuncs.Schema + "." + calls.FunctionPrefix
 	for at := from; ; {

@@ -10,7 +10,8 @@ import (
 // handshakeByte is the first one of TLS (a record of a handshake: RFC 8446, 5.1); no request of HTTP begins with it.
 const handshakeByte = 22
 
-// Both takes connections with TLS and without on one address: the first byte tells. Who says nothing is closed after a while.
+// Both takes connections with TLS and without on one address: the first byte tells. Who says
+// nothing is closed after a while.
 type Both struct {
 	net.Listener
 	tls   func() *tls.Config // nil: there is none now
@@ -22,8 +23,8 @@ type Both struct {
 	patience time.Duration
 }
 
-// NewBoth returns a listener on l. conf gives what TLS needs, or nil while there is none; patience is how long a connection may say
-// nothing.
+// NewBoth returns a listener on l. conf gives what TLS needs, or nil while there is none; patience
+// is how long a connection may say nothing.
 func NewBoth(l net.Listener, conf func() *tls.Config, patience time.Duration) *Both {
 	b := &Both{Listener: l, tls: conf, ready: make(chan net.Conn), ended: make(chan struct{}), patience: patience}
 	go b.run()

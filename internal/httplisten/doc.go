@@ -1,5 +1,6 @@
-// Package httplisten has listeners for a small HTTP server beside the one that matters: [Places] bounds how many connections there are, [Both] takes
-// connections with TLS and without on one address.
+// Package httplisten has listeners for a small HTTP server beside the one that matters: [Places]
+// bounds how many connections there are, [Both] takes connections with TLS and without on one
+// address.
 //
 // # Invariants
 //

@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// Places bounds how many connections there are. When all places are taken, the connection goes that has been there for longest without a whole request under
-// way: so nobody who says nothing, says it slowly, or does not read what was asked for, keeps others out, among them who asks whether the proxy lives. The next waits
-// where all have one, or a request may still be on its way.
+// Places bounds how many connections there are. When all places are taken, the connection goes that
+// has been there for longest without a whole request under way: so nobody who says nothing, says it
+// slowly, or does not read what was asked for, keeps others out, among them who asks whether the
+// proxy lives. The next waits where all have one, or a request may still be on its way.
 type Places struct {
 	net.Listener
 	most int
@@ -131,8 +132,9 @@ func WithPlace(ctx context.Context, c net.Conn) context.Context {
 	}
 }
 
-// KeepPlaces has a connection keep its place from a whole request on until the answer to it is there: who does not read it has no more claim than who says nothing.
-// A stream of events keeps it, for of these there are few.
+// KeepPlaces has a connection keep its place from a whole request on until the answer to it is
+// there: who does not read it has no more claim than who says nothing. A stream of events keeps it,
+// for of these there are few.
 func KeepPlaces(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, is := r.Context().Value(placeKey{}).(*placed)

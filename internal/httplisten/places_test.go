@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// However many connections say nothing, say a part of a request, do not read their answer, or have had it, others are answered; who has asked and waits for the answer keeps his place.
+// However many connections say nothing, say a part of a request, do not read their answer, or have
+// had it, others are answered; who has asked and waits for the answer keeps his place.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,9 +18,10 @@ type node struct {
 	inner  []node
 }
 
-// SQL gives SQL with line breaks and indentation, without comments. It breaks lines only where they are too long: before clauses,
-// then behind commas, then before AND, OR, operators and the parts of CASE, then inside parentheses. Where that would change more
-// than blanks, it returns the text as it is, and false.
+// SQL gives SQL with line breaks and indentation, without comments. It breaks lines only where they
+// are too long: before clauses, then behind commas, then before AND, OR, operators and the parts of
+// CASE, then inside parentheses. Where that would change more than blanks, it returns the text as
+// it is, and false.
 func SQL(sql string) (text string, ok bool) {
 	if text = layOut(sql); slices.Equal(tokens(sql), tokens(text)) {
 		return text, true

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// rest is how many times as long as a look has taken nobody looks again: so that scrapes, however many come, take a server about two thirds of a percent
-// of the time of one of its processes.
+// rest is how many times as long as a look has taken nobody looks again: so that scrapes, however
+// many come, take a server about two thirds of a percent of the time of one of its processes.
 const rest = 150
 
 // looks remembers, for each database, what was seen last. It is safe for concurrent use.

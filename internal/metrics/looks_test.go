@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLooks has looks that take 50 ms, by a clock of its own, asked for each 5 s for an hour: they take less than 1 % of it. Quick ones are never
-// older than the time between.
+// TestLooks has looks that take 50 ms, by a clock of its own, asked for each 5 s for an hour: they
+// take less than 1 % of it. Quick ones are never older than the time between.
 func TestLooks(t *testing.T) {
 	now := time.Unix(0, 0)
 	l := looks[int]{now: func() time.Time { return now }}

@@ -142,7 +142,8 @@ func (to sink) put(f family, v float64, labels ...string) {
 	to <- m
 }
 
-// readable are labels as UTF-8, which the name of a database need not be: whoever may create databases chooses the bytes.
+// readable are labels as UTF-8, which the name of a database need not be: whoever may create
+// databases chooses the bytes.
 func readable(labels []string) []string {
 	for i, l := range labels {
 		if utf8.ValidString(l) {

@@ -175,7 +175,8 @@ func (c *Cluster) Kill() {
 	}
 }
 
-// halt ends the server, by a fast shutdown or, if that takes too long or hurry is closed, by Kill. It reports whether the process has ended.
+// halt ends the server, by a fast shutdown or, if that takes too long or hurry is closed, by Kill.
+// It reports whether the process has ended.
 func (c *Cluster) halt(hurry <-chan struct{}) bool {
 	c.proc.signal(syscall.SIGINT)
 	if c.proc.ended(fastTimeout, hurry) {

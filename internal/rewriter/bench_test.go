@@ -10,8 +10,8 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// BenchmarkRewrite is the time of a statement that the proxy has not seen, but for the server's: parsing, placing its calls,
-// their SQL.
+// BenchmarkRewrite is the time of a statement that the proxy has not seen, but for the server's:
+// parsing, placing its calls, their SQL.
 func BenchmarkRewrite(b *testing.B) {
 	for name, sql := range map[string]string{
 		"consume":      "select * from mbus4.consume('q') as x%d",

@@ -22,9 +22,10 @@ import (
 // Three times is what MBUS_LONG=1 asks for, on a machine that does nothing else; else ten times must be enough, which a
 // cost that does not grow in proportion exceeds many times over.
 //
-// A Query of many statements cannot be compared with rows: each of its statements is planned, whatever it holds. What is
-// fair is a Query of as many statements with as many calls, each of a function in the database where it stands, which
-// is what a server without the proxy would have. The statements are 50, for their time is in proportion to their number.
+// A Query of many statements cannot be compared with rows: each of its statements is planned,
+// whatever it holds. What is fair is a Query of as many statements with as many calls, each of a
+// function in the database where it stands, which is what a server without the proxy would have.
+// The statements are 50, for their time is in proportion to their number.
 func TestManyCallsTime(t *testing.T) {
 	t.Parallel()
 	cluster, eng := engineOnCluster(t)

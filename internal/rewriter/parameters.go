@@ -24,8 +24,9 @@ const (
 	codeBinaryUnreadable = "22P03" // invalid_binary_representation
 )
 
-// parameter returns the text of parameter $n, which is of type t; with Void nothing is known of its type. It is nil for null. What the server would refuse
-// is refused as it does: the text becomes part of a statement of ours, which the server gets first.
+// parameter returns the text of parameter $n, which is of type t; with Void nothing is known of its
+// type. It is nil for null. What the server would refuse is refused as it does: the text becomes
+// part of a statement of ours, which the server gets first.
 func (b *bound) parameter(n int, t sqlfuncs.Type) (*string, *plan.Refusal) {
 	sent, ok := b.Get(n)
 	if !ok || sent.Null { // of a parameter that was not sent the server says so
@@ -62,8 +63,8 @@ func (b *bound) parameter(n int, t sqlfuncs.Type) (*string, *plan.Refusal) {
 	return &text, nil
 }
 
-// binaryText returns the text of parameter $n, which has come in binary form. read returns "" for what it cannot read; what it reads is of the
-// given kind and size, for people.
+// binaryText returns the text of parameter $n, which has come in binary form. read returns "" for
+// what it cannot read; what it reads is of the given kind and size, for people.
 func binaryText(n int, sent []byte, kind, size string, read func([]byte) string) (*string, *plan.Refusal) {
 	text := read(sent)
 	if text == "" {

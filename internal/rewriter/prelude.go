@@ -17,8 +17,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// PreludeMaker does what comes before the text of a plan: it makes sure of its selectors, and makes prelude statements. Both
-// need the values of arguments. It is safe for concurrent use, as the plan is.
+// PreludeMaker does what comes before the text of a plan: it makes sure of its selectors, and makes
+// prelude statements. Both need the values of arguments. It is safe for concurrent use, as the plan
+// is.
 type PreludeMaker struct {
 	rewrite *rewrite.Rewriter
 	texts   *calls.Texts
@@ -37,7 +38,8 @@ func NewPreludeMaker(r *rewrite.Rewriter, texts *calls.Texts, db Database) *Prel
 	return &PreludeMaker{rewrite: r, texts: texts, db: db}
 }
 
-// CheckLiterals makes sure that selectors and schedules that are given as literals are allowed. It returns p, or a plan that refuses one of them.
+// CheckLiterals makes sure that selectors and schedules that are given as literals are allowed. It
+// returns p, or a plan that refuses one of them.
 func (m *PreludeMaker) CheckLiterals(ctx context.Context, sc statements.Context, p *plan.Plan) *plan.Plan {
 	return m.checkSelectors(ctx, sc, p, nil)
 }
@@ -69,9 +71,10 @@ func (m *PreludeMaker) forBind(ctx context.Context, sc statements.Context, p *pl
 	return m.makePrelude(ctx, sc, p, sent)
 }
 
-// checkSelectors makes sure that selectors are allowed and have their rows, and that schedules can be read: those given as literals, and with those of a Bind also
-// those given as parameters. A prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan
-// that refuses one of the selectors.
+// checkSelectors makes sure that selectors are allowed and have their rows, and that schedules can
+// be read: those given as literals, and with those of a Bind also those given as parameters. A
+// prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or
+// a plan that refuses one of the selectors.
 func (m *PreludeMaker) checkSelectors(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
 	for _, v := range p.Selectors() {
 		if len(v.Parameters()) > 0 && sent == nil {
@@ -204,7 +207,8 @@ func NoParameter(n int) plan.Refusal {
 	return plan.Refusal{Code: codeUndefinedParameter, Message: "there is no parameter $" + strconv.Itoa(n)}
 }
 
-// makePrelude returns the plan of one prelude statement that does the work of all calls of p that need it; nil for none.
+// makePrelude returns the plan of one prelude statement that does the work of all calls of p that
+// need it; nil for none.
 func (m *PreludeMaker) makePrelude(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
 	steps := p.Preludes()
 	if len(steps) == 0 {

@@ -18,7 +18,8 @@ func (p wirePlan) Prepared() statements.PreparedPlan {
 	return preparedPlan{p, prepared}
 }
 
-// Repeatable reports whether a statement may be prepared from the plan's SQL once for all times that the text comes in a Parse.
+// Repeatable reports whether a statement may be prepared from the plan's SQL once for all times
+// that the text comes in a Parse.
 func (p wirePlan) Repeatable() bool { return p.db != nil && p.Plan.Repeatable() }
 
 // Repeated returns the plan by which such a statement is prepared.

@@ -31,8 +31,8 @@ type Rewriter struct {
 	Tracer    *tracing.Tracer // nil: nothing is traced; set before the first call
 }
 
-// New returns a Rewriter. The proxy gets what InProxy returns. noPrepare says that calls which are sent again and again are not run by
-// prepared statements.
+// New returns a Rewriter. The proxy gets what InProxy returns. noPrepare says that calls which are
+// sent again and again are not run by prepared statements.
 func New(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser, noPrepare bool) *Rewriter {
 	texts := calls.New()
 	return &Rewriter{
@@ -169,8 +169,9 @@ func refusal(err error) *plan.Refusal {
 	return &plan.Refusal{Code: "57P01", Message: "the session is ending", Detail: err.Error()}
 }
 
-// serversWords returns the part of a cause that clients may see: the message of the server. Errors of connecting name hosts,
-// ports and the role of --admin, and those of the network name addresses; they are in the log only.
+// serversWords returns the part of a cause that clients may see: the message of the server. Errors
+// of connecting name hosts, ports and the role of --admin, and those of the network name addresses;
+// they are in the log only.
 func serversWords(err error) string {
 	var server *pgconn.PgError
 	if errors.As(err, new(*pgconn.ConnectError)) || !errors.As(err, &server) {

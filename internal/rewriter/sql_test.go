@@ -23,9 +23,10 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // shownSecret stands for the session's secret.
 const shownSecret = "_session_secret_"
 
-// TestGoldenSQL shows the SQL that the server gets for statements of clients, laid out for reading: testdata/sql. A case is
-// comment lines, the client's statement, "----", and what the server gets. Comments may say what there is in the
-// database ("messages wait", "selectors") and that the client names no schema ("without the schema").
+// TestGoldenSQL shows the SQL that the server gets for statements of clients, laid out for reading:
+// testdata/sql. A case is comment lines, the client's statement, "----", and what the server gets.
+// Comments may say what there is in the database ("messages wait", "selectors") and that the client
+// names no schema ("without the schema").
 func TestGoldenSQL(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/sql/*.sql")

@@ -111,7 +111,8 @@ func TestTracingLean(t *testing.T) {
 	}
 }
 
-// BenchmarkTraced is what a post with a context in its comment costs beside what goes over the wire, without tracing and with it.
+// BenchmarkTraced is what a post with a context in its comment costs beside what goes over the
+// wire, without tracing and with it.
 func BenchmarkTraced(b *testing.B) {
 	_, eng := engineOnCluster(b)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))

@@ -119,8 +119,8 @@ type waitBounds struct {
 	snapshot bool          // the transaction goes on seeing what it saw first
 }
 
-// longestStand is how long a call stands behind others without having looked: a function may have changed the session's timeouts unseen. A
-// shorter time than shortestStand is not worth while.
+// longestStand is how long a call stands behind others without having looked: a function may have
+// changed the session's timeouts unseen. A shorter time than shortestStand is not worth while.
 const (
 	longestStand  = 10 * time.Second
 	shortestStand = 500 * time.Millisecond

@@ -1,6 +1,7 @@
-// Package systemd speaks with the service manager that has started the process: it says what the service is doing, and takes the
-// sockets that the manager listens on. Both are plain files and environment variables (sd_notify(3), sd_listen_fds(3)), so nothing of
-// systemd's is linked; any program that sets them will do.
+// Package systemd speaks with the service manager that has started the process: it says what the
+// service is doing, and takes the sockets that the manager listens on. Both are plain files and
+// environment variables (sd_notify(3), sd_listen_fds(3)), so nothing of systemd's is linked; any
+// program that sets them will do.
 //
 // # Invariants
 //

@@ -15,9 +15,9 @@ const firstSocket = 3
 // maxSockets bounds what is believed of $LISTEN_FDS.
 const maxSockets = 1024
 
-// Listeners takes the sockets that the manager listens on for this process, in the order of its unit file; none if there is no
-// manager or it has none. The sockets stay the manager's: closing a listener neither resets the connections in its queue nor
-// removes the file of a unix socket.
+// Listeners takes the sockets that the manager listens on for this process, in the order of its
+// unit file; none if there is no manager or it has none. The sockets stay the manager's: closing a
+// listener neither resets the connections in its queue nor removes the file of a unix socket.
 func Listeners() ([]net.Listener, error) {
 	defer func() {
 		for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveOnce takes the sockets, says which they are, and answers one connection on each with the environment that is left.
+// serveOnce takes the sockets, says which they are, and answers one connection on each with the
+// environment that is left.
 func serveOnce() {
 	listeners, err := Listeners()
 	if err != nil {
@@ -45,7 +46,8 @@ func serveOnce() {
 	fmt.Print(len(listeners))
 }
 
-// service runs the child as a manager does: with sockets from descriptor 3 on, and the process's own number in the environment.
+// service runs the child as a manager does: with sockets from descriptor 3 on, and the process's
+// own number in the environment.
 func service(t *testing.T, pid, count string, files ...*os.File) (wait func() string) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "LISTEN_PID="+pid+" exec \"$0\"", os.Args[0])

@@ -22,8 +22,9 @@ type addressKey struct {
 // address is what all spans have in common that say of a call to one queue. It is immutable.
 type address struct {
 	name string // of the span
-	// encoded has the name and those attributes that are the same for all of them, as they stand in OTLP's message for a span. A message may be put
-	// together of pieces that are encoded by themselves.
+	// encoded has the name and those attributes that are the same for all of them, as they stand in
+	// OTLP's message for a span. A message may be put together of pieces that are encoded by
+	// themselves.
 	encoded []byte
 }
 

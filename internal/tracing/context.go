@@ -7,7 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names of the headers of the recommendation "Trace Context", which are those of the tags in a comment and of the headers of messages.
+// The names of the headers of the recommendation "Trace Context", which are those of the tags in a
+// comment and of the headers of messages.
 const (
 	traceparentKey = "traceparent"
 	tracestateKey  = "tracestate"
@@ -18,7 +19,8 @@ const (
 	maxTracestate  = 512
 )
 
-// FromTags returns the context that the tags of a comment name, of which get returns one; an invalid one where they name none.
+// FromTags returns the context that the tags of a comment name, of which get returns one; an
+// invalid one where they name none.
 func FromTags(get func(key string) string) trace.SpanContext {
 	sc, ok := parseTraceparent(get(traceparentKey))
 	if !ok {
@@ -34,8 +36,8 @@ func FromTags(get func(key string) string) trace.SpanContext {
 	return sc
 }
 
-// parseTraceparent reads a traceparent of the recommendation "Trace Context": lower case, no blanks. Of a later version it reads what
-// version 00 has.
+// parseTraceparent reads a traceparent of the recommendation "Trace Context": lower case, no
+// blanks. Of a later version it reads what version 00 has.
 func parseTraceparent(s string) (sc trace.SpanContext, ok bool) {
 	var version, flags [1]byte
 	var traceID trace.TraceID
@@ -53,7 +55,8 @@ func parseTraceparent(s string) (sc trace.SpanContext, ok bool) {
 	return sc, false
 }
 
-// decode reads as many bytes as to has from twice as many hexadecimal digits, of which the letters are small; false where there are others.
+// decode reads as many bytes as to has from twice as many hexadecimal digits, of which the letters
+// are small; false where there are others.
 func decode(to []byte, from string) bool {
 	_, err := hex.Decode(to, []byte(from))
 	return err == nil && !strings.ContainsAny(from, "ABCDEF")

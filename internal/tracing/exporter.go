@@ -13,9 +13,9 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// exporter turns spans into OTLP's messages and gives these to the library's client, which encodes and sends them. The library's own exporter
-// does the same with any spans; it makes each attribute anew, of three objects, and what is said of a call's address is encoded again with
-// every span.
+// exporter turns spans into OTLP's messages and gives these to the library's client, which encodes
+// and sends them. The library's own exporter does the same with any spans; it makes each attribute
+// anew, of three objects, and what is said of a call's address is encoded again with every span.
 type exporter struct {
 	client otlptrace.Client
 

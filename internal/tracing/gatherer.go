@@ -17,8 +17,9 @@ const (
 	gatherFull = 512
 )
 
-// gatherer hands spans on to the SDK's processor many at a time. That one has a goroutine that takes spans from a channel: to wake it for each
-// span takes the program several times as much processor time as all the rest that tracing does for a call.
+// gatherer hands spans on to the SDK's processor many at a time. That one has a goroutine that
+// takes spans from a channel: to wake it for each span takes the program several times as much
+// processor time as all the rest that tracing does for a call.
 type gatherer struct {
 	next sdktrace.SpanProcessor
 

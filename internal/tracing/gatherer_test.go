@@ -28,7 +28,8 @@ func (h *held) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 func (h *held) ForceFlush(context.Context) error                { return nil }
 func (h *held) Shutdown(context.Context) error                  { h.ended.Store(true); return nil }
 
-// Spans come in their order, none is lost at the end, and while nothing can be handed on they are no more than gatherMost.
+// Spans come in their order, none is lost at the end, and while nothing can be handed on they are
+// no more than gatherMost.
 func TestGatherer(t *testing.T) {
 	t.Parallel()
 	h := &held{open: make(chan struct{}), entered: make(chan struct{}, 1)}

@@ -13,7 +13,8 @@ const (
 	typeSettle  = "settle"
 )
 
-// OperationOf returns the operation that a function does; serves is the name of the function of the catalogue that does the work.
+// OperationOf returns the operation that a function does; serves is the name of the function of the
+// catalogue that does the work.
 func OperationOf(serves string) Operation {
 	switch serves {
 	case "post", "add_message":

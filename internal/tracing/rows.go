@@ -8,8 +8,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// How a traceparent stands in a row: in the text of an hstore, in that of a record that holds one, whose quotes are doubled, and in the
-// binary form of an hstore, where lengths stand before the key and the value.
+// How a traceparent stands in a row: in the text of an hstore, in that of a record that holds one,
+// whose quotes are doubled, and in the binary form of an hstore, where lengths stand before the key
+// and the value.
 var (
 	inText   = []byte(`"traceparent"=>"`)            //nolint:gochecknoglobals // constant
 	inRecord = []byte(`""traceparent""=>""`)         //nolint:gochecknoglobals // constant
@@ -18,8 +19,9 @@ var (
 	length55 = []byte{0, 0, 0, traceparentLen}       //nolint:gochecknoglobals // constant
 )
 
-// fromRow returns the first context in the body of a DataRow: in the headers of a message, or alone in a column. A message's headers stand
-// before what else its poster has written; where a row is of something else, it is whatever the client has asked for.
+// fromRow returns the first context in the body of a DataRow: in the headers of a message, or alone
+// in a column. A message's headers stand before what else its poster has written; where a row is of
+// something else, it is whatever the client has asked for.
 func fromRow(body []byte) (sc trace.SpanContext, ok bool) {
 	for column := range columns(body) {
 		if len(column) == traceparentLen && column[2] == '-' {

@@ -35,7 +35,8 @@ type Run struct {
 	ended bool
 }
 
-// Row is shown the body of a DataRow that replies to the run, and reports whether it wants the next one. It keeps nothing of body.
+// Row is shown the body of a DataRow that replies to the run, and reports whether it wants the next
+// one. It keeps nothing of body.
 func (r *Run) Row(body []byte) (more bool) {
 	if r.rows++; r.rows == 1 {
 		if text, ok := onlyText(body); ok && len(text) <= maxName {

@@ -6,8 +6,9 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// finished is a span that has ended. The SDK's own spans may be changed by anybody while they last, which costs more than all else that tracing
-// does for a call; these are made when nothing changes any more.
+// finished is a span that has ended. The SDK's own spans may be changed by anybody while they last,
+// which costs more than all else that tracing does for a call; these are made when nothing changes
+// any more.
 type finished struct {
 	sdktrace.ReadOnlySpan // nil; of a span the processor reads only the context
 

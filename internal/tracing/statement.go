@@ -7,7 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Statement is what is known of a text of a client's when it comes: the context in its comment, and when that was. It must not be copied.
+// Statement is what is known of a text of a client's when it comes: the context in its comment, and
+// when that was. It must not be copied.
 type Statement struct {
 	tracer *Tracer
 	begun  time.Time
@@ -30,8 +31,9 @@ func (s *Statement) Begin(t *Tracer, context trace.SpanContext, named bool) {
 	}
 }
 
-// Headers returns the text of an hstore with the headers of messages that the statement posts; "" for none. What was prepared under a
-// name gives none, for the context of its text is not that of a run.
+// Headers returns the text of an hstore with the headers of messages that the statement posts; ""
+// for none. What was prepared under a name gives none, for the context of its text is not that of a
+// run.
 func (s *Statement) Headers() string {
 	switch {
 	case s.named || !s.context.IsValid():
@@ -48,8 +50,9 @@ type Destination struct {
 	Queue, Consumer string // "": not known
 }
 
-// Run returns one run of the statement that begins. It is safe for concurrent use. Its calls, with what is to be said of all of them, are got from calls where the run is
-// exported. since is when the client has asked for it; the zero time: with the text.
+// Run returns one run of the statement that begins. It is safe for concurrent use. Its calls, with
+// what is to be said of all of them, are got from calls where the run is exported. since is when
+// the client has asked for it; the zero time: with the text.
 func (s *Statement) Run(since time.Time, calls func() Calls) *Run {
 	r := &s.first
 	if s.begins.Swap(true) {

@@ -40,8 +40,9 @@ type Tracer struct {
 	addresses addresses
 }
 
-// Open returns a Tracer that exports to a collector over HTTP, as the variables of OpenTelemetry in the environment say: OTEL_EXPORTER_OTLP_…,
-// OTEL_TRACES_SAMPLER, OTEL_BSP_…, OTEL_SERVICE_NAME. to is the collector's URL, or FromEnvironment. It does not connect.
+// Open returns a Tracer that exports to a collector over HTTP, as the variables of OpenTelemetry in
+// the environment say: OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER, OTEL_BSP_…, OTEL_SERVICE_NAME. to
+// is the collector's URL, or FromEnvironment. It does not connect.
 func Open(ctx context.Context, to, version string, log *zap.Logger) (*Tracer, error) {
 	var options []otlptracehttp.Option
 	if to != FromEnvironment {

@@ -26,7 +26,8 @@ func send(t *Tracer) {
 	r.Ended()
 }
 
-// A collector that never answers costs spans: the calls go on as fast as before, what waits is bounded, and so is the end.
+// A collector that never answers costs spans: the calls go on as fast as before, what waits is
+// bounded, and so is the end.
 func TestHungCollector(t *testing.T) {
 	ended, asked := make(chan struct{}), make(chan struct{}, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

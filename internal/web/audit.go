@@ -15,8 +15,8 @@ type audit struct {
 	detail          map[string]string
 }
 
-// note leaves the row, in the transaction of the change: without the row there is no change. A schema that an older proxy has made, before step 14, has no
-// such table.
+// note leaves the row, in the transaction of the change: without the row there is no change. A
+// schema that an older proxy has made, before step 14, has no such table.
 func (a audit) note(ctx context.Context, tx pgx.Tx) error {
 	var there bool
 	if err := tx.QueryRow(ctx, `select pg_catalog.to_regprocedure('mbus4.audit_change(text,text,text,text,bigint,jsonb)') is not null`).Scan(&there); err != nil {

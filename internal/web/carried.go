@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// carriedRow is what a consumer carries of dead rows: how many lie before its first message, and how many of these a consume reads past, which
-// begins at the hint.
+// carriedRow is what a consumer carries of dead rows: how many lie before its first message, and
+// how many of these a consume reads past, which begins at the hint.
 type carriedRow struct {
 	Queue, Consumer Text
 	Dead, Passed    int64 // less than 0: more than could be counted in the time
@@ -26,10 +26,12 @@ const (
 	shownCarried = 50
 )
 
-// carried counts the dead rows of each consumer, as far as the time goes; left is how many consumers were not looked at.
+// carried counts the dead rows of each consumer, as far as the time goes; left is how many
+// consumers were not looked at.
 //
-// Nothing in Postgres counts them by queue, for all queues share a table. But to find a consumer's first message along the primary key the server fetches each
-// row of its range that died and is still there, and EXPLAIN ANALYZE says how many.
+// Nothing in Postgres counts them by queue, for all queues share a table. But to find a consumer's
+// first message along the primary key the server fetches each row of its range that died and is
+// still there, and EXPLAIN ANALYZE says how many.
 func carried(c *call) (rows []carriedRow, left int, err error) {
 	type consumer struct {
 		ID              int64
@@ -74,7 +76,8 @@ from mbus4.consumer k where k.target is null order by k.id limit $1`, mostCarrie
 	return rows[:min(len(rows), shownCarried)], left, nil
 }
 
-// passed is how many dead rows of a consumer's lie between a time and its first message; -1: more than can be counted in the time.
+// passed is how many dead rows of a consumer's lie between a time and its first message; -1: more
+// than can be counted in the time.
 func passed(c *call, consumer int64, from string) (int64, error) {
 	sp, err := c.tx.Begin(c.ctx)
 	if err != nil {

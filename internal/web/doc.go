@@ -1,5 +1,6 @@
-// Package web is the page of mbusproxy: it shows what is in a database's queues, finds messages, and steers. It is made on the server, complete without a
-// script; with one it brings itself up to date.
+// Package web is the page of mbusproxy: it shows what is in a database's queues, finds messages,
+// and steers. It is made on the server, complete without a script; with one it brings itself up to
+// date.
 //
 // Invariants:
 //   - What is shown and done is asked in the sessions of whoever has logged in (package access), so what one may is what GRANT says. The admin

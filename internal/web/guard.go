@@ -10,13 +10,15 @@ import (
 	"go.uber.org/zap"
 )
 
-// policy is the Content-Security-Policy: nothing but our own files, no script and no style within a page, nowhere else to send a form, in nobody's frame.
+// policy is the Content-Security-Policy: nothing but our own files, no script and no style within a
+// page, nowhere else to send a form, in nobody's frame.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // mostBody bounds what a browser sends.
 const mostBody = 64 << 10
 
-// guard is around everything: what does not come by TLS or from this machine, in a name that is not ours, or from another site is not served.
+// guard is around everything: what does not come by TLS or from this machine, in a name that is not
+// ours, or from another site is not served.
 func (p *Page) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

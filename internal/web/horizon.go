@@ -34,8 +34,10 @@ type deadRow struct {
 	Vacuumed   float64 // seconds since; less than 0: never
 }
 
-// pinsSQL lists what pins xmin, the worst first. Whose sessions a role may not look at, of those it still sees the process, the name and how far back they pin. A walsender's xmin is a replica's that has hot_standby_feedback. catalog_xmin holds back the
-// system's tables only, and is told all the same: these belong to the database, too.
+// pinsSQL lists what pins xmin, the worst first. Whose sessions a role may not look at, of those it
+// still sees the process, the name and how far back they pin. A walsender's xmin is a replica's
+// that has hot_standby_feedback. catalog_xmin holds back the system's tables only, and is told all
+// the same: these belong to the database, too.
 const pinsSQL = `select p.kind, p.who, p.what, p.behind::bigint, coalesce(p.since, -1)::float8, p.here
 from (
 	select case when exists (select from pg_catalog.pg_stat_replication r where r.pid operator(pg_catalog.=) a.pid) then 'replica' when a.backend_type operator(pg_catalog.<>) 'client backend' then a.backend_type else 'session' end as kind,

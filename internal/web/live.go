@@ -13,8 +13,9 @@ import (
 	"mbusproxy/internal/web/access"
 )
 
-// live is a stream of server-sent events: what is new on a page, as its template "live" makes it, whenever it has changed. at is the page's
-// address. The stream does not keep the log-in alive, and ends with it.
+// live is a stream of server-sent events: what is new on a page, as its template "live" makes it,
+// whenever it has changed. at is the page's address. The stream does not keep the log-in alive, and
+// ends with it.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	l := p.who(r, false)
 	u, err := url.Parse(r.FormValue("at"))

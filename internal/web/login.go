@@ -110,7 +110,8 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, sheet.Next, http.StatusSeeOther)
 }
 
-// whyNot says why somebody could not log in: the server's own words, which it chooses so that they tell nothing of who there is.
+// whyNot says why somebody could not log in: the server's own words, which it chooses so that they
+// tell nothing of who there is.
 func whyNot(err error, h http.Header) (status int, what, hint Text) {
 	var many *access.TooMany
 	var refused *pgconn.PgError

@@ -171,7 +171,8 @@ const (
 	mostSub   = 32
 )
 
-// draw makes the picture: what it comes after and from where it may have been copied, the message, who is to get it, and what comes after it.
+// draw makes the picture: what it comes after and from where it may have been copied, the message,
+// who is to get it, and what comes after it.
 func (s *messageSheet) draw() {
 	var boxes []chart.Box
 	var arrows []chart.Arrow

@@ -67,11 +67,13 @@ func (r *runs) wait() {
 
 const (
 	objectInUse = "55006" // another session runs the operation
-	// patienceWithOthers is for how many seconds a log-in tries to run what another session runs: that of an earlier log-in takes a while to end at the server.
+	// patienceWithOthers is for how many seconds a log-in tries to run what another session runs:
+	// that of an earlier log-in takes a while to end at the server.
 	patienceWithOthers = 30
 )
 
-// runOperation lets a log-in run an operation, a batch at a time on the connection that its other changes take as well. It ends with the log-in.
+// runOperation lets a log-in run an operation, a batch at a time on the connection that its other
+// changes take as well. It ends with the log-in.
 func (p *Page) runOperation(l *access.Login, id int64) {
 	p.runs.start(run{l, id}, func() {
 		ctx, cancel := context.WithCancel(p.ctx)

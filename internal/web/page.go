@@ -32,7 +32,8 @@ type Config struct {
 	End func(id uint64) bool
 	// Calls gives for each function how many statements with calls of it have run and failed.
 	Calls func(each func(function string, ok, failed uint64))
-	// Condition makes SQL of a selector, over t, a row of mbus4.qt_model, as selectors in a database are made: 1 matches.
+	// Condition makes SQL of a selector, over t, a row of mbus4.qt_model, as selectors in a
+	// database are made: 1 matches.
 	Condition func(ctx context.Context, database, selector string) (sql string, err error)
 	// Loopback says that the page is served to this machine only.
 	Loopback bool

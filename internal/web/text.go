@@ -10,8 +10,9 @@ import (
 // mostRunes is how much of a text is shown where nothing else is said.
 const mostRunes = 2000
 
-// Text is a text of somebody else's: of a database, or of a browser. Where it is printed, characters that show nothing, or make others show
-// what they are not, are made visible, and its length is bounded.
+// Text is a text of somebody else's: of a database, or of a browser. Where it is printed,
+// characters that show nothing, or make others show what they are not, are made visible, and its
+// length is bounded.
 type Text string
 
 // String is the text as it is shown.
@@ -23,8 +24,8 @@ func (t Text) Short() string { return visible(string(t), 120) }
 // Raw is the text as it is, for values of forms and addresses.
 func (t Text) Raw() string { return string(t) }
 
-// visible makes a text that can be read: as many of its runes as asked, control characters as their pictures, and those that hide or turn what follows as
-// their numbers.
+// visible makes a text that can be read: as many of its runes as asked, control characters as their
+// pictures, and those that hide or turn what follows as their numbers.
 func visible(s string, most int) string {
 	var b strings.Builder
 	n := 0
@@ -62,8 +63,9 @@ func cut(s string, most int) string {
 	return string(runes)
 }
 
-// hides reports whether a character shows nothing, or changes how others are shown: Unicode's format characters, among them all that
-// turn the direction, other spaces than the usual one, and what is not assigned or for private use.
+// hides reports whether a character shows nothing, or changes how others are shown: Unicode's
+// format characters, among them all that turn the direction, other spaces than the usual one, and
+// what is not assigned or for private use.
 func hides(r rune) bool {
 	switch {
 	case r == ' ':

@@ -21,7 +21,8 @@ type view struct {
 	sheet string // the file of templates
 	nav   string // its name in the navigation; "": it is not there
 	under string // the path of the page in the navigation that it belongs to; "": itself
-	// every is how often the page brings itself up to date; 0: never. Then the sheet defines the template "live", which is what is new.
+	// every is how often the page brings itself up to date; 0: never. Then the sheet defines the
+	// template "live", which is what is new.
 	every    time.Duration
 	anywhere bool // it needs no queues
 	// load asks what the page shows. It runs in a transaction that only reads.

@@ -1,5 +1,6 @@
-// Package auth relays authentication, from the startup packet to the first ReadyForQuery ([Exchange]). It interferes in one
-// place: SCRAM with a client that binds the exchange to its TLS connection (scram.go, docs/auth.md).
+// Package auth relays authentication, from the startup packet to the first ReadyForQuery
+// ([Exchange]). It interferes in one place: SCRAM with a client that binds the exchange to its TLS
+// connection (scram.go, docs/auth.md).
 //
 // # Invariants
 //

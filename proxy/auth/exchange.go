@@ -84,7 +84,8 @@ type Greeting struct {
 // ErrRefused ends a startup whose ErrorResponse was passed on to the client.
 var ErrRefused = errors.New("server refused the session")
 
-// ErrUnauthenticated is an ErrRefused whose SQLSTATE is of class 28: the client is not who it says to be, or may not come in.
+// ErrUnauthenticated is an ErrRefused whose SQLSTATE is of class 28: the client is not who it says
+// to be, or may not come in.
 var ErrUnauthenticated = fmt.Errorf("%w: authentication failed", ErrRefused)
 
 // ErrOtherTarget is returned when the server refuses before it has asked the client for anything

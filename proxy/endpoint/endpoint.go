@@ -79,7 +79,8 @@ type tlsSocket struct {
 	moved Transport
 }
 
-// Transport is what TLS reads from and writes to in the place of a socket. Its Read returns ErrWouldBlock where there is nothing yet.
+// Transport is what TLS reads from and writes to in the place of a socket. Its Read returns
+// ErrWouldBlock where there is nothing yet.
 type Transport interface {
 	Read(p []byte) (int, error)
 	Write(p []byte) (int, error)
@@ -266,8 +267,8 @@ func (l *Endpoint) Interrupt() { _ = l.Socket.SetDeadline(time.Unix(1, 0)) }
 // Close frees the descriptor. It must not be called from within attempt.
 func (l *Endpoint) Close() { _ = l.Socket.Close() }
 
-// Move has TLS go on over t, and returns it; nil for a connection without. Nothing may be under way, and of l only Close may be
-// called from then on.
+// Move has TLS go on over t, and returns it; nil for a connection without. Nothing may be under
+// way, and of l only Close may be called from then on.
 func (l *Endpoint) Move(t Transport) *tls.Conn {
 	if l.TLS != nil {
 		l.thru.moved = t

@@ -90,8 +90,9 @@ func NoALPN() *Error {
 	}
 }
 
-// What follows is said to clients that have not logged in. They are not to learn where the servers are, as whom the proxy
-// logs in to them, or what its system says about that; all of it is in the log.
+// What follows is said to clients that have not logged in. They are not to learn where the servers
+// are, as whom the proxy logs in to them, or what its system says about that; all of it is in the
+// log.
 
 // Unreachable is for servers none of which takes a connection.
 func Unreachable() *Error {
@@ -125,7 +126,8 @@ func ServerGarbage() *Error {
 	}
 }
 
-// ChannelBinding is for a client that binds SCRAM to its connection with the proxy, where the proxy cannot end the exchange.
+// ChannelBinding is for a client that binds SCRAM to its connection with the proxy, where the proxy
+// cannot end the exchange.
 func ChannelBinding() *Error {
 	return &Error{
 		Code:    "28000",

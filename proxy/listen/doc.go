@@ -1,5 +1,5 @@
-// Package listen binds the addresses of a proxy, shares them with a successor, and has the options of TCP sockets, which are
-// the same towards clients and servers.
+// Package listen binds the addresses of a proxy, shares them with a successor, and has the options
+// of TCP sockets, which are the same towards clients and servers.
 //
 // # Invariants
 //

@@ -4,8 +4,9 @@ import (
 	"net"
 )
 
-// Inherited makes listeners of sockets that another process listens on as well, a service manager say, ready for a proxy: their
-// connections get the options that those of All have. An error leaves the sockets as they are.
+// Inherited makes listeners of sockets that another process listens on as well, a service manager
+// say, ready for a proxy: their connections get the options that those of All have. An error leaves
+// the sockets as they are.
 func Inherited(sockets []net.Listener, socket Options) ([]net.Listener, error) {
 	taken := make([]net.Listener, len(sockets))
 	for i, l := range sockets {

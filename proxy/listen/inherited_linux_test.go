@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestInherited: connections of a socket that another process listens on have the options of our own, and closing the listener leaves
-// the socket to that process, with what is in its queue.
+// TestInherited: connections of a socket that another process listens on have the options of our
+// own, and closing the listener leaves the socket to that process, with what is in its queue.
 func TestInherited(t *testing.T) {
 	t.Parallel()
 	var plain net.ListenConfig

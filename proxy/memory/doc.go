@@ -1,5 +1,5 @@
-// Package memory is what all sessions of a proxy share of memory that clients can make grow: for long messages under way
-// ([LongMessages]) and for what is remembered of texts ([Budget]).
+// Package memory is what all sessions of a proxy share of memory that clients can make grow: for
+// long messages under way ([LongMessages]) and for what is remembered of texts ([Budget]).
 //
 // # Invariants
 //

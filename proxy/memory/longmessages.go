@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// LongMessages is the memory that all sessions share for buffering long messages. Nobody waits for it: a message for which
-// there is none passes without being looked at. So that clients which never finish a message do not keep it for ever, the
-// session that has been buffering for longest, if for LongMessageStale at least, must stop when there is too little.
+// LongMessages is the memory that all sessions share for buffering long messages. Nobody waits for
+// it: a message for which there is none passes without being looked at. So that clients which never
+// finish a message do not keep it for ever, the session that has been buffering for longest, if for
+// LongMessageStale at least, must stop when there is too little.
 type LongMessages struct {
 	mu   sync.Mutex
 	now  func() time.Time
@@ -72,7 +73,8 @@ func (g *LongMessage) Grow(n int) bool {
 	return ok
 }
 
-// take takes more bytes for g. Where there are too few it returns false, and a session to be woken, which must stop buffering.
+// take takes more bytes for g. Where there are too few it returns false, and a session to be woken,
+// which must stop buffering.
 func (a *LongMessages) take(g *LongMessage, more int) (ok bool, old *LongMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

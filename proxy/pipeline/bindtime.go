@@ -42,8 +42,8 @@ func (f *ClientFlow) await(ctx context.Context) bool {
 	}
 }
 
-// followNames begins to keep names with the session's first bind-time plan. It comes before the Parse is noted, so that the
-// name of this one is kept.
+// followNames begins to keep names with the session's first bind-time plan. It comes before the
+// Parse is noted, so that the name of this one is kept.
 func (f *ClientFlow) followNames(plan statements.Plan) {
 	if f.bindTime == nil && plan != nil && plan.BindTime() {
 		f.bindTime = &bindTime{unsynced: true} // what was sent before is not known
@@ -138,8 +138,8 @@ func (f *ClientFlow) wholeBind(buf, frame []byte, pos int, out *wire.Splicer) (w
 	return f.Whole(buf, frame, pos, out)
 }
 
-// bindPrelude notes a Bind, and asks the plan of the statement for the prelude statement if it is a bind-time plan. refused
-// is what the Bind fails with.
+// bindPrelude notes a Bind, and asks the plan of the statement for the prelude statement if it is a
+// bind-time plan. refused is what the Bind fails with.
 func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) (refused statements.Plan, err error) {
 	statement, _, err := f.statementOf(a.Statement)
 	if err != nil {

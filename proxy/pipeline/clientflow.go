@@ -55,12 +55,14 @@ type ClientFlow struct {
 	// atHand is the message of which the Rewriter or a plan is asked. held is set while there is one.
 	atHand athand.Message
 	held   bool
-	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a reply: what follows is not
-	// forwarded.
+	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a
+	// reply: what follows is not forwarded.
 	Terminated bool
-	// Nonblocking makes Feed return ErrMustWait instead of asking the Rewriter or a bind-time plan, which may take its time.
+	// Nonblocking makes Feed return ErrMustWait instead of asking the Rewriter or a bind-time plan,
+	// which may take its time.
 	Nonblocking bool
-	// recalled is the Plan of the message at hand, where the Rewriter has it at once, or has been asked already, which asked says.
+	// recalled is the Plan of the message at hand, where the Rewriter has it at once, or has been
+	// asked already, which asked says.
 	recalled statements.Plan
 	asked    bool
 	// refused is what the message at hand fails with; nil nearly always.
@@ -73,8 +75,8 @@ type ClientFlow struct {
 	waits atomic.Pointer[waiting]
 	// goesOn says that the feed under way is GoOn, and has not come to its first message.
 	goesOn bool
-	// room is Wait.Room as the last probe query of a wait has said; 0 if the client has sent something since that may change it. A function may
-	// change it unseen.
+	// room is Wait.Room as the last probe query of a wait has said; 0 if the client has sent
+	// something since that may change it. A function may change it unseen.
 	room time.Duration
 	// ranSinceSync says that the client has sent messages that run something and no Sync behind them.
 	ranSinceSync bool
@@ -82,16 +84,18 @@ type ClientFlow struct {
 	aside []byte
 }
 
-// ErrMustWait is returned by Feed before a message whose handling may block: the Rewriter or a bind-time plan is to be asked
-// (only if Nonblocking is set), or replies to what was sent before have to come first. The next feed waits.
+// ErrMustWait is returned by Feed before a message whose handling may block: the Rewriter or a
+// bind-time plan is to be asked (only if Nonblocking is set), or replies to what was sent before
+// have to come first. The next feed waits.
 var ErrMustWait = errors.New("message must wait")
 
 // requestsKeep is how many entries of ClientFlow.requests are kept between batches.
 const requestsKeep = 64
 
-// Feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in out. The new requests
-// must be queued, by Expect, before that is written. With wire.ErrFull it has stopped because too much is outstanding, and
-// what TakeAside returns is to be fed when there is room again.
+// Feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in
+// out. The new requests must be queued, by Expect, before that is written. With wire.ErrFull it has
+// stopped because too much is outstanding, and what TakeAside returns is to be fed when there is
+// room again.
 func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *wire.Splicer) (err error) {
 	f.before = before
 	if cap(f.requests) > requestsKeep {
@@ -314,8 +318,8 @@ func (f *ClientFlow) full() bool {
 	return f.before.Outstanding+len(f.requests) >= maxOutstanding || f.before.size+f.requestsSize >= maxOutstandingBytes
 }
 
-// forRewriter reports whether inspect would call Rewrite for the message. Of a long one it says so without looking at it,
-// because that takes time.
+// forRewriter reports whether inspect would call Rewrite for the message. Of a long one it says so
+// without looking at it, because that takes time.
 func (f *ClientFlow) forRewriter(frame []byte) bool {
 	if frame[0] != wire.MsgQuery && frame[0] != wire.MsgParse || !isWhole(frame) {
 		return false

@@ -55,7 +55,8 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 	return replacement, err
 }
 
-// named notes a Describe or Close, whose body is 'S' or 'P' and a name, and returns what takes its place; nil for itself.
+// named notes a Describe or Close, whose body is 'S' or 'P' and a name, and returns what takes its
+// place; nil for itself.
 func (f *ClientFlow) named(kind requests.Kind, body []byte) (replacement []byte) {
 	a := new(details)
 	if len(body) > 0 {

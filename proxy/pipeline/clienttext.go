@@ -122,7 +122,8 @@ func (f *ClientFlow) recall(frame []byte) bool {
 	return ok
 }
 
-// textOf returns the text of a whole Query or Parse, with what statements.Context has of it; false for one that is malformed.
+// textOf returns the text of a whole Query or Parse, with what statements.Context has of it; false
+// for one that is malformed.
 func textOf(frame []byte) (text []byte, named bool, voids []int, ok bool) {
 	text, rest, ok := wire.CString(frame[wire.HeaderSize:])
 	if frame[0] == wire.MsgQuery {

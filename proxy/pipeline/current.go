@@ -5,11 +5,13 @@ import (
 	"mbusproxy/proxy/statements"
 )
 
-// What a session does, for people who look at it from outside. The directions note only what costs next to nothing; words are made by who looks.
+// What a session does, for people who look at it from outside. The directions note only what costs
+// next to nothing; words are made by who looks.
 
 // Session is what can be told of a session while it runs.
 type Session struct {
-	// Call is Labeled.Label of the statement that the server runs, or that waits; in a transaction block of the last one that it has run. "" where that calls nothing.
+	// Call is Labeled.Label of the statement that the server runs, or that waits; in a transaction
+	// block of the last one that it has run. "" where that calls nothing.
 	Call string
 	// Held is how many messages the open transaction has taken; less than 0: it is not known.
 	Held int64

@@ -1,6 +1,7 @@
-// Package pipeline knows what the client of a session has requested and what of it is outstanding: [ClientFlow] walks over
-// what comes from the client, the server's flow over what comes from the server, [Flows] are both of one session. What
-// it asks about statements is in package statements: Rewriter, Plan.
+// Package pipeline knows what the client of a session has requested and what of it is outstanding:
+// [ClientFlow] walks over what comes from the client, the server's flow over what comes from the
+// server, [Flows] are both of one session. What it asks about statements is in package statements:
+// Rewriter, Plan.
 //
 // # Invariants
 //
@@ -22,12 +23,14 @@
 //
 // # Who owns what
 //
-// The direction client to server owns ClientFlow, the other the server's flow with the queue and its readings. Both use the
-// settings (an atomic pointer), the table of names (its mutex), what is known of statements of ours (preparedNames), and for each message that has to be waited for an outcome,
-// which is settled once.
+// The direction client to server owns ClientFlow, the other the server's flow with the queue and
+// its readings. Both use the settings (an atomic pointer), the table of names (its mutex), what is
+// known of statements of ours (preparedNames), and for each message that has to be waited for an
+// outcome, which is settled once.
 //
 // # What it refuses to know
 //
-// Connections, goroutines and loops: it does no input or output, though a feed may wait for a reply that the other direction
-// reads. SQL: which statements matter, and what they do to names, it asks the Rewriter (statements.Rewriter).
+// Connections, goroutines and loops: it does no input or output, though a feed may wait for a reply
+// that the other direction reads. SQL: which statements matter, and what they do to names, it asks
+// the Rewriter (statements.Rewriter).
 package pipeline

@@ -8,7 +8,8 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Flows are the two directions of one session. They share what the server has reported of its settings, and the table of names.
+// Flows are the two directions of one session. They share what the server has reported of its
+// settings, and the table of names.
 type Flows struct {
 	Up       ClientFlow
 	Down     serverFlow
@@ -39,9 +40,10 @@ func (f *Flows) Begin(l SessionInfo) {
 	f.Down.Txn = l.Txn
 }
 
-// Share is called once, before the first feed, with the memory that all sessions share: for long messages, and to remember
-// texts. stopBuffering is called, by another session, when the long message being buffered is to be forwarded unread, and look
-// from time to time while the Rewriter has a statement, to end a session whose client is gone.
+// Share is called once, before the first feed, with the memory that all sessions share: for long
+// messages, and to remember texts. stopBuffering is called, by another session, when the long
+// message being buffered is to be forwarded unread, and look from time to time while the Rewriter
+// has a statement, to end a session whose client is gone.
 func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, stopBuffering, look func(), gone func() bool) {
 	f.Up.buffered = long.Share(stopBuffering)
 	f.Up.atHand.Watch(look, gone)

@@ -33,7 +33,8 @@ func (f *ClientFlow) Cancel(unit uint64) *athand.Cancellation { return f.atHand.
 // Waits reports whether a statement of the session waits. It may be called from anywhere.
 func (f *ClientFlow) Waits() bool { return f.atHand.Asleep() }
 
-// EndWaits has the statement that waits fail, and every later one that would, because the session is to end. It may be called from anywhere.
+// EndWaits has the statement that waits fail, and every later one that would, because the session
+// is to end. It may be called from anywhere.
 func (f *ClientFlow) EndWaits() { f.atHand.EndSleeps() }
 
 // rewritten asks the Rewriter for the plan of a text. One that is cancelled meanwhile fails.
@@ -49,8 +50,8 @@ func (f *ClientFlow) rewritten(ctx context.Context, sc statements.Context, text 
 	return plan
 }
 
-// prelude asks a bind-time plan for the prelude statement of a Bind. refused is what the Bind fails with if it is cancelled
-// meanwhile.
+// prelude asks a bind-time plan for the prelude statement of a Bind. refused is what the Bind fails
+// with if it is cancelled meanwhile.
 func (f *ClientFlow) prelude(ctx context.Context, plan statements.Plan, voids []int, values wire.Values) (prelude, refused statements.Plan) {
 	ctx, end := f.atHand.Begin(ctx)
 	prelude = plan.Prelude(ctx, f.context(false, voids), values)

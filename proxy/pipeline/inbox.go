@@ -2,9 +2,9 @@ package pipeline
 
 import "mbusproxy/proxy/pipeline/requests"
 
-// Inbox takes the requests from the direction client to server, which is about to write them, to the other, and the backlog the
-// other way, where each direction has a goroutine of its own. Its owner guards it with a mutex. Where one goroutine serves both
-// directions there is no need of it.
+// Inbox takes the requests from the direction client to server, which is about to write them, to
+// the other, and the backlog the other way, where each direction has a goroutine of its own. Its
+// owner guards it with a mutex. Where one goroutine serves both directions there is no need of it.
 type Inbox struct {
 	entries  []request
 	size     int // request.size of all
@@ -12,8 +12,9 @@ type Inbox struct {
 	// known is the backlog without entries; copies says that the server takes the data of a COPY.
 	known  Backlog
 	copies bool
-	// likelySkips says that the server skips up to a Sync that has not been sent yet, as far as can be told, so that probe queries
-	// are given up; see tracker.skipsOn. known.skips is the certain case, in which requests are not even queued.
+	// likelySkips says that the server skips up to a Sync that has not been sent yet, as far as can
+	// be told, so that probe queries are given up; see tracker.skipsOn. known.skips is the certain
+	// case, in which requests are not even queued.
 	likelySkips bool
 }
 
@@ -41,9 +42,9 @@ func (in *Inbox) count(o *request) {
 	}
 }
 
-// ignored takes note of a request, and reports whether the server will not reply to it, so that it is not to be queued. A Sync
-// ends known.skips and likelySkips, the end of a COPY ends copies, and a probe query that will be skipped is settled as
-// undone.
+// ignored takes note of a request, and reports whether the server will not reply to it, so that it
+// is not to be queued. A Sync ends known.skips and likelySkips, the end of a COPY ends copies, and
+// a probe query that will be skipped is settled as undone.
 func (in *Inbox) ignored(o *request) bool {
 	in.likelySkips = in.likelySkips && giveUp(o)
 	switch o.kind {
@@ -68,8 +69,9 @@ func (in *Inbox) Backlog() Backlog {
 	return now
 }
 
-// Collect moves the entries to f's queue. It is called after reading from the server: a request is put into the Inbox before it
-// is written, so the requests that the replies just read belong to are in the queue then.
+// Collect moves the entries to f's queue. It is called after reading from the server: a request is
+// put into the Inbox before it is written, so the requests that the replies just read belong to are
+// in the queue then.
 func (in *Inbox) Collect(f *serverFlow) {
 	f.queueUp(in.entries)
 	clear(in.entries)
@@ -82,8 +84,8 @@ func (in *Inbox) Collect(f *serverFlow) {
 	in.known = f.Backlog()
 }
 
-// Publish takes over the backlog of f after a batch of replies. Where the server now skips what comes, it gives up what waits for
-// a reply that will not come.
+// Publish takes over the backlog of f after a batch of replies. Where the server now skips what
+// comes, it gives up what waits for a reply that will not come.
 func (in *Inbox) Publish(f *serverFlow) {
 	in.known, in.copies = f.Backlog(), f.copies()
 	in.likelySkips = f.skipsOn()

@@ -18,8 +18,8 @@ func (f *ClientFlow) ownName() string {
 	return f.private
 }
 
-// runPrelude returns the messages that run the prelude statement of b before the portal is executed for the first time, and
-// notes them. b.run is done when it has run.
+// runPrelude returns the messages that run the prelude statement of b before the portal is executed
+// for the first time, and notes them. b.run is done when it has run.
 //
 // First comes a Describe of the portal: if it is not there, or the transaction has failed, that gives the error which
 // the client's Execute would have given, and the prelude statement does not run. The Close that follows removes what
@@ -48,8 +48,8 @@ func (f *ClientFlow) pushHidden(kind requests.Kind, a *details) {
 // noTypes says of no parameter of a Parse which type it has.
 var noTypes = []byte{0, 0} //nolint:gochecknoglobals // constant
 
-// parseHidden appends the messages that prepare a statement of ours under a name, in place of what has been prepared under it, and notes them. types are
-// those of its parameters, as in a Parse.
+// parseHidden appends the messages that prepare a statement of ours under a name, in place of what
+// has been prepared under it, and notes them. types are those of its parameters, as in a Parse.
 func (f *ClientFlow) parseHidden(out, name []byte, sql string, types []byte, ours *details) []byte {
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
 	f.pushHidden(requests.Close, ours)
@@ -58,8 +58,8 @@ func (f *ClientFlow) parseHidden(out, name []byte, sql string, types []byte, our
 	return out
 }
 
-// executeHidden appends the messages that run a statement of ours without parameters in a portal, and notes them: run are the details of the Execute, ours those
-// of the Bind.
+// executeHidden appends the messages that run a statement of ours without parameters in a portal,
+// and notes them: run are the details of the Execute, ours those of the Bind.
 func (f *ClientFlow) executeHidden(out, portal, name []byte, ours, run *details) []byte {
 	out = wire.AppendFrame(out, wire.MsgBind, portal, name, []byte{0, 0, 0, 0, 0, 0})
 	f.pushHidden(requests.Bind, ours)
@@ -68,8 +68,8 @@ func (f *ClientFlow) executeHidden(out, portal, name []byte, ours, run *details)
 	return out
 }
 
-// runHidden appends the messages that run a statement of ours under our own name, and notes them: run are the details of
-// the Execute, ours those of the others.
+// runHidden appends the messages that run a statement of ours under our own name, and notes them:
+// run are the details of the Execute, ours those of the others.
 func (f *ClientFlow) runHidden(out []byte, sql string, ours, run *details) []byte {
 	name := []byte(f.ownName() + "\x00")
 	out = f.parseHidden(out, name, sql, noTypes, ours)

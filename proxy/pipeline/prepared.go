@@ -16,13 +16,15 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// A text that a client sends again and again as a Query is run by a statement that the proxy prepares in the session: what
-// takes the Query's place is Bind, Describe, Execute and Sync. To the client all is as with a Query: it gets the same replies, and
-// its unnamed statement and portal are gone. It is done only where nothing is outstanding, so that it is certain which statements
-// the server has; and only where the server is one process for the whole session, which a pooler's is not.
+// A text that a client sends again and again as a Query is run by a statement that the proxy
+// prepares in the session: what takes the Query's place is Bind, Describe, Execute and Sync. To the
+// client all is as with a Query: it gets the same replies, and its unnamed statement and portal are
+// gone. It is done only where nothing is outstanding, so that it is certain which statements the
+// server has; and only where the server is one process for the whole session, which a pooler's is
+// not.
 
-// maxPrepared is how many statements the proxy has prepared in a session at a time, and of how many texts it remembers that they
-// have been seen once.
+// maxPrepared is how many statements the proxy has prepared in a session at a time, and of how many
+// texts it remembers that they have been seen once.
 const maxPrepared = 16
 
 // prepared is what a ClientFlow keeps of the statements that it has prepared in the session.
@@ -35,8 +37,8 @@ type prepared struct {
 	// seen are the texts seen last, the latest at the end.
 	seen    []seenText
 	standIn *standIn // nil: what the client takes for its unnamed statement is that
-	// near is the name, with its end, of the statement of ours that the client's unnamed one means up to the next Execute or Sync;
-	// nil for none.
+	// near is the name, with its end, of the statement of ours that the client's unnamed one means
+	// up to the next Execute or Sync; nil for none.
 	near []byte
 }
 
@@ -59,8 +61,8 @@ type seenText struct {
 type preparedNames struct {
 	some atomic.Bool   // set for good by the first
 	made atomic.Uint32 // how many there have been
-	// gone is set when they may not be there any more. The direction server to client sets it before the client can know, so
-	// that a Query sent after that finds it.
+	// gone is set when they may not be there any more. The direction server to client sets it
+	// before the client can know, so that a Query sent after that finds it.
 	gone atomic.Bool
 	// lost is set for good when one was not there: something takes them away unseen.
 	lost   atomic.Bool
@@ -131,15 +133,16 @@ func (f *ClientFlow) runPrepared(from statements.Plan) []byte {
 	return f.runAsQuery(out, f.preparedName(known.slot), wire.TextValues(plan.Values()), ours)
 }
 
-// closeUnnamed returns the message with which what takes the place of a Query begins, and notes it: a Query leaves neither an unnamed
-// statement nor an unnamed portal, also where it fails.
+// closeUnnamed returns the message with which what takes the place of a Query begins, and notes it:
+// a Query leaves neither an unnamed statement nor an unnamed portal, also where it fails.
 func (f *ClientFlow) closeUnnamed(ours *details) []byte {
 	f.pushHidden(requests.Close, ours)
 	return wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
 }
 
-// runAsQuery appends the messages that run a statement of ours with that name, which has its end, in the place of a Query, and notes them.
-// values are the end of the Bind, ours their details. What closeUnnamed returns comes first.
+// runAsQuery appends the messages that run a statement of ours with that name, which has its end,
+// in the place of a Query, and notes them. values are the end of the Bind, ours their details. What
+// closeUnnamed returns comes first.
 func (f *ClientFlow) runAsQuery(out, name, values []byte, ours *details) []byte {
 	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, name, values)
 	f.pushHidden(requests.Bind, ours)
@@ -172,8 +175,8 @@ func (f *ClientFlow) knowsPrepared() bool {
 	return true
 }
 
-// prepare appends the messages that prepare the statement of a text, unless it has been, and notes them; ours are their details, with
-// its plan.
+// prepare appends the messages that prepare the statement of a text, unless it has been, and notes
+// them; ours are their details, with its plan.
 func (f *ClientFlow) prepare(out []byte, known *seenText, types []byte, ours *details) []byte {
 	if known.slot >= 0 {
 		return out
@@ -189,8 +192,9 @@ func (f *ClientFlow) preparedName(slot int) []byte {
 	return []byte(f.ownName() + "_" + strconv.Itoa(slot) + "\x00")
 }
 
-// look returns what is known of a text for which a statement is to be used. One that was not seen before it notes, and returns nil. So
-// it does while it is not known whether the server is a pooler.
+// look returns what is known of a text for which a statement is to be used. One that was not seen
+// before it notes, and returns nil. So it does while it is not known whether the server is a
+// pooler.
 func (p *prepared) look(id string) *seenText {
 	i := slices.IndexFunc(p.seen, func(s seenText) bool { return s.id == id })
 	if i < 0 {
@@ -234,15 +238,17 @@ func (p *prepared) forget() {
 	}
 }
 
-// forgetPrepared is called before a message whose text may take statements of ours away: by their names, or in a DO block.
+// forgetPrepared is called before a message whose text may take statements of ours away: by their
+// names, or in a DO block.
 func (f *ClientFlow) forgetPrepared(text []byte) {
 	if f.ours.some.Load() && (f.rewriter.MayDeallocate(text) || bytes.Contains(text, []byte(f.private))) {
 		f.prepared.forget()
 	}
 }
 
-// preparedFailed takes note of the ErrorResponse to h, by which statements of ours may be gone. hide says that the client does not get
-// it, for what the client sent is sent again; if it says that one was not there, replacement is what the client gets, else nil.
+// preparedFailed takes note of the ErrorResponse to h, by which statements of ours may be gone.
+// hide says that the client does not get it, for what the client sent is sent again; if it says
+// that one was not there, replacement is what the client gets, else nil.
 func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byte, hide bool) {
 	if h == nil || h.details == nil || !h.details.prepared || !usesStatement(h) {
 		return nil, false
@@ -251,7 +257,8 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 	if rep.Decode(frame[wire.HeaderSize:]) != nil {
 		return nil, false
 	}
-	// One whose columns would be others now has to be prepared anew. Whatever else may change, the server sees to by itself.
+	// One whose columns would be others now has to be prepared anew. Whatever else may change, the
+	// server sees to by itself.
 	gone := rep.Code == refuse.CodeNoStatement || rep.Code == refuse.CodeFeatureNotSupported
 	if h.kind == requests.Parse || gone {
 		f.ours.gone.Store(true)

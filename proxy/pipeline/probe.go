@@ -16,8 +16,9 @@ import (
 
 // probing is what a ClientFlow keeps of probe queries.
 type probing struct {
-	// unsynced says that messages of the extended protocol were sent and no Sync after them, copied that a CopyDone or CopyFail
-	// was sent and no Sync after it. If that COPY belongs to an Execute, the server has ignored the Syncs sent during it.
+	// unsynced says that messages of the extended protocol were sent and no Sync after them, copied
+	// that a CopyDone or CopyFail was sent and no Sync after it. If that COPY belongs to an
+	// Execute, the server has ignored the Syncs sent during it.
 	unsynced, copied bool
 	// underWay is the probe query for the message set aside. It becomes answered once its outcome is known, until
 	// that message is dealt with.
@@ -74,17 +75,18 @@ func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
 	}
 }
 
-// sendProbe puts a probe query into out if one is needed for the message that Next returned with position pos, and sets the
-// message aside until there is an answer; false means that none is.
+// sendProbe puts a probe query into out if one is needed for the message that Next returned with
+// position pos, and sets the message aside until there is an answer; false means that none is.
 //
 // The probe query for a Query is a Query, that for a Parse is run by messages of the extended protocol. It runs in the
 // transaction in which the message is going to run, if there is one, and its error is the error that the message would
 // have had: the transaction has failed, or the client has cancelled.
 //
-// If nothing precedes a Parse since the last Sync, the probe query has a Sync of its own: without it, servers from 18
-// on run the statement in a transaction block, where some cannot run. If such a probe query fails, another statement that
-// fails is sent without a Sync, and the client gets the error of the probe query for it: the server then skips what it is
-// to skip. No probe query is sent for a Query behind messages without a Sync, for it would end their transaction.
+// If nothing precedes a Parse since the last Sync, the probe query has a Sync of its own: without
+// it, servers from 18 on run the statement in a transaction block, where some cannot run. If such a
+// probe query fails, another statement that fails is sent without a Sync, and the client gets the
+// error of the probe query for it: the server then skips what it is to skip. No probe query is sent
+// for a Query behind messages without a Sync, for it would end their transaction.
 func (f *ClientFlow) sendProbe(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) bool {
 	var messages []byte
 	switch last := f.probing.answered; {
@@ -150,8 +152,8 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 	return f.pose(query, f.probing.forParse())
 }
 
-// stopSkipping returns the Sync behind the probe query p that has failed, whose ReadyForQuery is that of the client's Query if
-// the client has been told.
+// stopSkipping returns the Sync behind the probe query p that has failed, whose ReadyForQuery is
+// that of the client's Query if the client has been told.
 func (f *ClientFlow) stopSkipping(p *probe) (messages []byte) {
 	f.before.skips = false
 	if p.suppressed {
@@ -185,7 +187,8 @@ func (f *ClientFlow) pose(query string, as posing) (messages []byte) {
 	return f.posePlan(query, nil, as)
 }
 
-// posePlan returns the messages that run a probe query, and notes them. plan, if it is not nil, edits the reports about it.
+// posePlan returns the messages that run a probe query, and notes them. plan, if it is not nil,
+// edits the reports about it.
 func (f *ClientFlow) posePlan(query string, plan statements.Plan, as posing) (messages []byte) {
 	p := &probe{Outcome: requests.NewOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
@@ -215,7 +218,8 @@ func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
 	return wire.AppendFrame(messages, wire.MsgFlush)
 }
 
-// answer is what the probe query for the message being looked at has returned; "" where there was none, or where it failed.
+// answer is what the probe query for the message being looked at has returned; "" where there was
+// none, or where it failed.
 func (f *ClientFlow) answer() string {
 	if p := f.probing.answered; p != nil && p.Is() == requests.Done {
 		return p.answer
@@ -259,8 +263,8 @@ func readAnswer(row []byte) string {
 	return string(row[6 : 6+n])
 }
 
-// failed is called with the ErrorResponse to the request, and with its edited form if that is not nil. It returns what the
-// client gets; hide means that it gets nothing.
+// failed is called with the ErrorResponse to the request, and with its edited form if that is not
+// nil. It returns what the client gets; hide means that it gets nothing.
 func (d *details) failed(frame, edited []byte, kind requests.Kind) (replacement []byte, hide bool) {
 	if d.instead != nil {
 		return d.instead, false
@@ -274,8 +278,8 @@ func (d *details) failed(frame, edited []byte, kind requests.Kind) (replacement 
 	}
 	switch {
 	case d.errorTo == nil:
-		// In a failed transaction the probe query fails. The client's Query may be the ROLLBACK that ends it, so the client
-		// is not told, and its Query is sent.
+		// In a failed transaction the probe query fails. The client's Query may be the ROLLBACK
+		// that ends it, so the client is not told, and its Query is sent.
 		d.probe.suppressed = kind == requests.Query && rep.Code == refuse.CodeFailedTransaction
 		return edited, d.probe.suppressed
 	case rep.SeverityUnlocalized != "ERROR":
@@ -291,8 +295,8 @@ func (d *details) failed(frame, edited []byte, kind requests.Kind) (replacement 
 	return nil, true
 }
 
-// giveUp settles the probe query of a request that the server skips; false means that the request is the Sync at which it
-// stops skipping.
+// giveUp settles the probe query of a request that the server skips; false means that the request
+// is the Sync at which it stops skipping.
 func giveUp(r *request) (more bool) {
 	if r.kind == requests.Sync {
 		return false

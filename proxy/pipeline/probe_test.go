@@ -12,8 +12,9 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// TestProbeMakesServerSkip: where the probe query for a Query fails in a failed transaction behind messages without a Sync, the server is
-// sent a Sync and then the Query, although it is known by then that the server skips what it gets.
+// TestProbeMakesServerSkip: where the probe query for a Query fails in a failed transaction behind
+// messages without a Sync, the server is sent a Sync and then the Query, although it is known by
+// then that the server skips what it gets.
 func TestProbeMakesServerSkip(t *testing.T) {
 	d := dialogue{t, new(pipeline.Flows)}
 	d.flows.Begin(pipeline.SessionInfo{Rewriter: proxytest.Marking{}, Settings: wire.Settings{Encoding: "UTF8"}, Txn: 'E', Key: "\x00\x00\x00\x07key!"})

@@ -9,10 +9,11 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Of settings the proxy knows what the server has reported, and the server reports them before ReadyForQuery only. While
-// requests are outstanding, any statement that they run may have changed them: by SET, in a function, by ROLLBACK. If a text
-// for the Rewriter may mean something else then, a probe query is sent before it. Within one Query nothing
-// changes: the server splits it into statements before it runs the first.
+// Of settings the proxy knows what the server has reported, and the server reports them before
+// ReadyForQuery only. While requests are outstanding, any statement that they run may have changed
+// them: by SET, in a function, by ROLLBACK. If a text for the Rewriter may mean something else
+// then, a probe query is sent before it. Within one Query nothing changes: the server splits it
+// into statements before it runs the first.
 
 // settingsProbe is the probe query for the settings on which the meaning of a text depends. Under all settings it means
 // the same itself.

@@ -9,7 +9,8 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// request is a message that the server replies to, from the moment when it is about to be sent until its last reply has come.
+// request is a message that the server replies to, from the moment when it is about to be sent
+// until its last reply has come.
 type request struct {
 	kind requests.Kind
 	// hidden says that the message is ours: of its replies the client sees errors and notices only.
@@ -22,7 +23,8 @@ type request struct {
 	details *details
 }
 
-// runs reports whether the server may run something of the client's on the request: a Bind reads values, which functions may check.
+// runs reports whether the server may run something of the client's on the request: a Bind reads
+// values, which functions may check.
 func (r request) runs() bool {
 	return r.kind != requests.Parse && r.kind != requests.Describe && r.kind != requests.Close
 }
@@ -53,8 +55,8 @@ type details struct {
 // outcomes reports whether it matters to anything what becomes of the request.
 func (d *details) outcomes() bool { return len(d.Bindings) > 0 || d.probe != nil || d.run != nil }
 
-// answered settles what hangs on a message of ours if a reply of type typ completes it. certain says that the replies can be
-// read in one way only.
+// answered settles what hangs on a message of ours if a reply of type typ completes it. certain
+// says that the replies can be read in one way only.
 func (r *request) answered(typ byte, certain bool) {
 	if r.details == nil || !requests.Completes(typ) {
 		return

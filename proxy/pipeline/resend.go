@@ -11,24 +11,28 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// A statement of ours may be gone although nothing has shown it: a function of the client's has deallocated it, or its columns have
-// changed. The server says so at the first message that uses the statement, before anything has run. Outside of a transaction
-// block nothing is lost then, and the proxy sends what the client sent once more, without the statement. The client sees neither
+// A statement of ours may be gone although nothing has shown it: a function of the client's has
+// deallocated it, or its columns have changed. The server says so at the first message that uses
+// the statement, before anything has run. Outside of a transaction block nothing is lost then, and
+// the proxy sends what the client sent once more, without the statement. The client sees neither
 // the error nor the ReadyForQuery behind it.
 //
-// Up to the ReadyForQuery what the client sends behind a Query is held back, for it has to come behind what is sent again. Behind
-// messages of the extended protocol, which clients send without waiting, it is not held: then the error is the client's.
+// Up to the ReadyForQuery what the client sends behind a Query is held back, for it has to come
+// behind what is sent again. Behind messages of the extended protocol, which clients send without
+// waiting, it is not held: then the error is the client's.
 
-// resend is what both directions know of messages that can be sent again. At a time there are those of one Query, or of one Sync. They are
-// sent where nothing else is outstanding, so the next ReadyForQuery is theirs.
+// resend is what both directions know of messages that can be sent again. At a time there are those
+// of one Query, or of one Sync. They are sent where nothing else is outstanding, so the next
+// ReadyForQuery is theirs.
 type resend struct {
 	state atomic.Uint32 // a resendState
-	// plan is the Plan of a Query, which is sent again by its SQL; nil for messages of the extended protocol. The direction server to
-	// client writes it before resendOwed, and the other reads it after that.
+	// plan is the Plan of a Query, which is sent again by its SQL; nil for messages of the extended
+	// protocol. The direction server to client writes it before resendOwed, and the other reads it
+	// after that.
 	plan  statements.Plan
 	trace statements.Trace // of that Query
-	// changed has room for one: the direction server to client tells that it has left resendArmed or resendFailed. It is made
-	// before the first resendArmed.
+	// changed has room for one: the direction server to client tells that it has left resendArmed
+	// or resendFailed. It is made before the first resendArmed.
 	changed chan struct{}
 }
 
@@ -63,7 +67,8 @@ type unsent struct {
 	holds bool
 	// clean says that nothing is outstanding but a Parse that has made the stand-in.
 	clean bool
-	// keeping says that messages are being added to kept: the client's own from the first that uses a stand-in, up to the Sync.
+	// keeping says that messages are being added to kept: the client's own from the first that uses
+	// a stand-in, up to the Sync.
 	keeping bool
 	kept    []byte
 	standIn *standIn // which they use
@@ -144,8 +149,8 @@ func (f *ClientFlow) awaitResend(ctx context.Context) bool {
 	return true
 }
 
-// sendAgain returns what is to be sent before all else, and the client's messages that are to be looked at before the batch. Of what it
-// returns the requests are noted.
+// sendAgain returns what is to be sent before all else, and the client's messages that are to be
+// looked at before the batch. Of what it returns the requests are noted.
 func (f *ClientFlow) sendAgain() (first, kept []byte) {
 	r := &f.ours.resend
 	if !f.unsent.undecided || r.is() != resendOwed {
@@ -164,8 +169,8 @@ func (f *ClientFlow) sendAgain() (first, kept []byte) {
 	return wire.AppendFrame(nil, wire.MsgParse, []byte{0}, []byte(s.plan.SQL()), []byte{0}, s.types), f.unsent.kept
 }
 
-// failsUnseen reports whether an ErrorResponse, which says to h that a statement of ours cannot be used, is not for the client, because
-// what the client sent is sent again.
+// failsUnseen reports whether an ErrorResponse, which says to h that a statement of ours cannot be
+// used, is not for the client, because what the client sent is sent again.
 func (f *serverFlow) failsUnseen(rep *pgproto3.ErrorResponse, h *request) bool {
 	if !h.details.again || len(f.more) > 0 || rep.SeverityUnlocalized != "ERROR" || !f.ours.resend.move(resendArmed, resendFailed) {
 		return false

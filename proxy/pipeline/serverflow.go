@@ -36,7 +36,8 @@ func (f *serverFlow) EndedSilently() bool {
 // ServerEnded ends the transaction that was open when the server's session ended, which has rolled it back by then.
 func (f *serverFlow) ServerEnded() { f.signal() }
 
-// Release gives back, at the end of the session, the memory in which texts are remembered. A server that has not been heard to end is about to end its transaction.
+// Release gives back, at the end of the session, the memory in which texts are remembered. A server
+// that has not been heard to end is about to end its transaction.
 func (f *serverFlow) Release() {
 	f.signal()
 	f.names.Release()
@@ -75,7 +76,8 @@ func (f *serverFlow) Feed(buf []byte, out *wire.Splicer) error {
 	return nil
 }
 
-// Wants says how much of a message must lie in one piece before it goes on. A reply whose body does not matter it notes.
+// Wants says how much of a message must lie in one piece before it goes on. A reply whose body does
+// not matter it notes.
 func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 	f.latest = typ
 	switch typ {
@@ -154,8 +156,8 @@ func (f *serverFlow) pass(typ byte) (gather int) {
 	return 0
 }
 
-// inspect looks at a message that lies in one piece and returns its replacement, or nil. hide says that it does not go to the
-// client at all.
+// inspect looks at a message that lies in one piece and returns its replacement, or nil. hide says
+// that it does not go to the client at all.
 func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err error) {
 	body := frame[wire.HeaderSize:]
 	switch frame[0] {
@@ -225,8 +227,8 @@ func txnStatus(status byte) string {
 	}
 }
 
-// edit shows a report in reply to h to its plan, or to the Rewriter where it has none, and returns its new form, or nil when
-// it stays.
+// edit shows a report in reply to h to its plan, or to the Rewriter where it has none, and returns
+// its new form, or nil when it stays.
 func (f *serverFlow) edit(frame []byte, h *request) []byte {
 	plan, forgotten := f.planOf(h)
 	var rep pgproto3.ErrorResponse

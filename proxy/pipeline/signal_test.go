@@ -77,7 +77,8 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	if _, err := tr.answer(wire.MsgReadyForQuery, "I"); err != nil || plan.ended != 3 {
 		t.Errorf("extended: told %d times, %v", plan.ended, err)
 	}
-	// What a failed statement had taken comes back, and so does what was taken in a transaction that ends with its session.
+	// What a failed statement had taken comes back, and so does what was taken in a transaction
+	// that ends with its session.
 	plan.takes = true
 	reply(ours, "E", "I")
 	if plan.ended != 4 {

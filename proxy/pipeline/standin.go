@@ -15,15 +15,19 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// A text that a client parses again and again as its unnamed statement is parsed once, as a statement of ours. When it comes again,
-// the server gets an empty text in its place, and what the client does with its unnamed statement is done with ours.
+// A text that a client parses again and again as its unnamed statement is parsed once, as a
+// statement of ours. When it comes again, the server gets an empty text in its place, and what the
+// client does with its unnamed statement is done with ours.
 //
-// Which of our statements the server has is certain up to the next Execute, which may take them away, and wherever all is still.
-// Elsewhere the true text is parsed just before the message, as another statement of ours: both run, or the server skips both.
+// Which of our statements the server has is certain up to the next Execute, which may take them
+// away, and wherever all is still. Elsewhere the true text is parsed just before the message, as
+// another statement of ours: both run, or the server skips both.
 //
-// Whether the client still has its unnamed statement, or a Query, a Close or a Parse that failed has taken it away, the server knows:
-// the empty statement goes as the true one would. So what comes after the next Sync or Execute asks for the empty one first; if it is not there,
-// that gives the error which the client would have got. The proxy has to know only whether a Parse has put another statement in its place.
+// Whether the client still has its unnamed statement, or a Query, a Close or a Parse that failed
+// has taken it away, the server knows: the empty statement goes as the true one would. So what
+// comes after the next Sync or Execute asks for the empty one first; if it is not there, that gives
+// the error which the client would have got. The proxy has to know only whether a Parse has put
+// another statement in its place.
 
 // standIn is the client's unnamed statement where the server has an empty one instead, or none.
 type standIn struct {
@@ -32,15 +36,16 @@ type standIn struct {
 	types []byte          // the end of its Parse
 	// run is how a statement of ours runs it.
 	run statements.Repeated
-	// parses are the outcomes of those Parses of the unnamed statement sent since then that were the first behind a Sync, but for
-	// those known to be undone. If such a one fails, the server skips those that follow it. The stand-in ends with the first that is done.
+	// parses are the outcomes of those Parses of the unnamed statement sent since then that were
+	// the first behind a Sync, but for those known to be undone. If such a one fails, the server
+	// skips those that follow it. The stand-in ends with the first that is done.
 	parses []*requests.Outcome
 	// parsed says that one was sent since the last Sync: whatever follows it finds another statement, or is skipped.
 	parsed bool
 }
 
-// maxRepeated bounds the text of a Parse for which a statement is prepared, with the types of its parameters, in bytes: so much of it a
-// session may keep.
+// maxRepeated bounds the text of a Parse for which a statement is prepared, with the types of its
+// parameters, in bytes: so much of it a session may keep.
 const maxRepeated = 4 << 10
 
 // repeatedID stands for the text of a Parse, as the session reads it now, with the types of its parameters.
@@ -55,9 +60,10 @@ func (f *ClientFlow) repeatedID(run statements.Repeated, types []byte) string {
 	return string(h.Sum(nil))
 }
 
-// repeatParse is called for the Parse of an unnamed statement before it is noted. Where the same text has come before, it returns what
-// takes its place: the Parse of an empty text, whose ParseComplete the client gets. A statement of ours is prepared from the true text
-// before it, once. a are the details of the Parse.
+// repeatParse is called for the Parse of an unnamed statement before it is noted. Where the same
+// text has come before, it returns what takes its place: the Parse of an empty text, whose
+// ParseComplete the client gets. A statement of ours is prepared from the true text before it,
+// once. a are the details of the Parse.
 func (f *ClientFlow) repeatParse(from statements.Plan, text, types []byte, a *details) (replacement []byte) {
 	able, ok := from.(statements.Preparable)
 	if !ok || !wellFormed(types) || len(text)+len(types) > maxRepeated || !f.prepares() || !able.Repeatable() {
@@ -109,8 +115,9 @@ func (s *standIn) settle() {
 	}
 }
 
-// awaitsUnnamed returns the outcome that must be known before the message, or the head of it, can be looked at: it uses the unnamed
-// statement, and it is not known whether there is a stand-in for it.
+// awaitsUnnamed returns the outcome that must be known before the message, or the head of it, can
+// be looked at: it uses the unnamed statement, and it is not known whether there is a stand-in for
+// it.
 func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *requests.Outcome, err error) {
 	s := f.prepared.standIn
 	if s == nil || s.parsed || f.prepared.near != nil || !usesUnnamed(frame) {
@@ -141,20 +148,23 @@ func usesUnnamed(frame []byte) bool {
 	return false
 }
 
-// bindsUnnamed reports whether a Bind, or the head of it, may bind the unnamed statement. In a whole one that has no end of the statement's
-// name the server finds the fault before it looks for the statement.
+// bindsUnnamed reports whether a Bind, or the head of it, may bind the unnamed statement. In a
+// whole one that has no end of the statement's name the server finds the fault before it looks for
+// the statement.
 func bindsUnnamed(frame []byte) bool {
 	_, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:])
 	size, _ := wire.FrameLen(frame)
 	return ok && len(statement) == 0 || !ok && len(frame) < size
 }
 
-// describesUnnamed reports whether the body is that of a Describe of the unnamed statement. One that is malformed the server refuses.
+// describesUnnamed reports whether the body is that of a Describe of the unnamed statement. One
+// that is malformed the server refuses.
 func describesUnnamed(body []byte) bool { return string(body) == "S\x00" }
 
-// useUnnamed is called before a message that uses the unnamed statement is noted. It returns what is to be sent before it, and the name
-// of the statement of ours that it is to use, with its end; nil for the unnamed one. a are the message's details, bind says whether it
-// is a Bind, and fits whether another name can be put into it.
+// useUnnamed is called before a message that uses the unnamed statement is noted. It returns what
+// is to be sent before it, and the name of the statement of ours that it is to use, with its end;
+// nil for the unnamed one. a are the message's details, bind says whether it is a Bind, and fits
+// whether another name can be put into it.
 func (f *ClientFlow) useUnnamed(a *details, bind, fits bool) (before, ours []byte) {
 	s := f.prepared.standIn
 	if s == nil || s.parsed {
@@ -191,8 +201,9 @@ func (f *ClientFlow) isTrue(name []byte) bool { return string(name) == f.ownName
 // trueSuffix is what the name of the statement of parseTrue ends with.
 const trueSuffix = "_u\x00"
 
-// parseTrue appends the messages that parse the client's true text, and notes them: as a statement of ours that is near, which it
-// returns with the name's end, or, if that is not wanted, as the unnamed one. If that fails, the empty statement is still there.
+// parseTrue appends the messages that parse the client's true text, and notes them: as a statement
+// of ours that is near, which it returns with the name's end, or, if that is not wanted, as the
+// unnamed one. If that fails, the empty statement is still there.
 func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 	s, parse := f.prepared.standIn, &details{plan: f.prepared.standIn.plan}
 	name := []byte{0}
@@ -209,8 +220,9 @@ func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 	return wire.AppendFrame(out, wire.MsgParse, name, []byte(s.plan.SQL()), []byte{0}, s.types), ours
 }
 
-// asksUnnamed returns messages that fail where the server has no unnamed statement, and notes them. In a failed transaction a Bind fails
-// always; but of a Bind and a Describe the errors differ in the place in the server's source.
+// asksUnnamed returns messages that fail where the server has no unnamed statement, and notes them.
+// In a failed transaction a Bind fails always; but of a Bind and a Describe the errors differ in
+// the place in the server's source.
 func (f *ClientFlow) asksUnnamed(bind bool) (messages []byte) {
 	ours := &details{Use: names.Use{Statement: "", Portal: f.ownName(), OfPortal: bind}}
 	if !bind {
@@ -227,8 +239,8 @@ func (f *ClientFlow) asksUnnamed(bind bool) (messages []byte) {
 // maxRenamed is the size up to which another name is put into a Bind; of the size of a message the server has a bound.
 const maxRenamed = 1 << 29
 
-// bindUnnamed returns what takes the place of a Bind, or of the head of one, that may bind the unnamed statement; nil for itself. a are
-// its details.
+// bindUnnamed returns what takes the place of a Bind, or of the head of one, that may bind the
+// unnamed statement; nil for itself. a are its details.
 func (f *ClientFlow) bindUnnamed(frame []byte, a *details) (replacement []byte) {
 	if !bindsUnnamed(frame) {
 		return nil

@@ -14,8 +14,9 @@ const (
 	maxTracedRow = 16 << 10
 )
 
-// traces is what a ClientFlow keeps in a session with plans that are traced: what the names stand for, as far as it has sent messages. What
-// becomes of these it need not know: a run that the server skips has no end.
+// traces is what a ClientFlow keeps in a session with plans that are traced: what the names stand
+// for, as far as it has sent messages. What becomes of these it need not know: a run that the
+// server skips has no end.
 type traces struct {
 	statements map[string]statements.PortalTracer
 	portals    map[string]statements.Trace

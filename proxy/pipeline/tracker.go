@@ -28,7 +28,8 @@ type tracker struct {
 	Txn   byte
 	names names.Table
 	ours  preparedNames
-	// began says that a command that ran since the last ReadyForQuery has begun a transaction block, and none has ended it.
+	// began says that a command that ran since the last ReadyForQuery has begun a transaction
+	// block, and none has ended it.
 	began bool
 	// owes says that a reply which the client waits for will come to what is to be sent again, and has not been.
 	owes bool
@@ -93,8 +94,8 @@ func (d *lostSync) Error() string {
 	return fmt.Sprintf("server sent %q while the oldest outstanding request is: %s", d.typ, d.head)
 }
 
-// IsLostSync reports whether an error of a feed means that the proxy has lost synchronization, or that a peer does not speak the
-// protocol, rather than that a connection has ended.
+// IsLostSync reports whether an error of a feed means that the proxy has lost synchronization, or
+// that a peer does not speak the protocol, rather than that a connection has ended.
 func IsLostSync(err error) bool {
 	return errors.As(err, new(*lostSync)) || errors.Is(err, wire.ErrFraming) || errors.Is(err, names.ErrUnclear)
 }
@@ -266,7 +267,8 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	}
 }
 
-// planOf returns the plan by which a report in reply to h is edited, or nil. forgotten says that there may have been one.
+// planOf returns the plan by which a report in reply to h is edited, or nil. forgotten says that
+// there may have been one.
 func (t *tracker) planOf(h *request) (plan statements.Plan, forgotten bool) {
 	if h == nil || h.details == nil {
 		return nil, false
@@ -310,8 +312,8 @@ func (t *tracker) syncFollows() bool {
 	return t.main.at+1 < t.queue.n && t.queue.at(t.main.at+1).kind == requests.Sync
 }
 
-// blockAfter reports whether a transaction block is open that a command has begun, after one with that tag; before is what it was before.
-// A ROLLBACK may have ended it or not.
+// blockAfter reports whether a transaction block is open that a command has begun, after one with
+// that tag; before is what it was before. A ROLLBACK may have ended it or not.
 func blockAfter(tag string, before bool) bool {
 	switch tag {
 	case "BEGIN", "START TRANSACTION":

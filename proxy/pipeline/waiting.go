@@ -13,18 +13,22 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// A statement may have to wait until there is something for it. It waits here: between two looks the server has nothing of it, no
-// statement, no snapshot and, outside of a transaction block, no transaction. Each look is a probe query (Wait.Probe) in the transaction in which the
-// statement is to run; where it finds something, the statement follows in that same transaction, and else a Sync ends it.
+// A statement may have to wait until there is something for it. It waits here: between two looks
+// the server has nothing of it, no statement, no snapshot and, outside of a transaction block, no
+// transaction. Each look is a probe query (Wait.Probe) in the transaction in which the statement is
+// to run; where it finds something, the statement follows in that same transaction, and else a Sync
+// ends it.
 //
-// A Query is held back itself, of the extended protocol the Bind. What the client sends behind it is not read meanwhile.
+// A Query is held back itself, of the extended protocol the Bind. What the client sends behind it
+// is not read meanwhile.
 
 type waitPhase uint8
 
 const (
 	// waitAsked is entered when the probe query has been sent.
 	waitAsked waitPhase = iota
-	// waitIdle is entered when the Sync behind one that has found nothing is sent, or at first, behind others who wait for the same.
+	// waitIdle is entered when the Sync behind one that has found nothing is sent, or at first,
+	// behind others who wait for the same.
 	waitIdle
 	// waitOver is entered when the statement is to run, and all that the server was sent has been answered.
 	waitOver
@@ -36,8 +40,9 @@ type waiting struct {
 	phase waitPhase
 	// plan is that of a Query.
 	plan statements.Plan
-	// behind says that the client has run something since its last Sync outside of a block. Unless that has begun one, as drivers do
-	// that send BEGIN with the first statement, the Sync behind a look would commit it too early.
+	// behind says that the client has run something since its last Sync outside of a block. Unless
+	// that has begun one, as drivers do that send BEGIN with the first statement, the Sync behind a
+	// look would commit it too early.
 	behind bool
 	// again says that the probe query is to be sent again at once: the statement prepared for it was gone.
 	again bool
@@ -47,8 +52,9 @@ type waiting struct {
 	refused statements.Plan
 }
 
-// beginWait puts the message that Next returned with position pos aside where its statement has to wait, with what is to be sent
-// meanwhile in out; false means that the message is to be dealt with now.
+// beginWait puts the message that Next returned with position pos aside where its statement has to
+// wait, with what is to be sent meanwhile in out; false means that the message is to be dealt with
+// now.
 func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (aside bool) {
 	wait := f.waitOf(ctx, frame)
 	if wait == nil {
@@ -149,9 +155,10 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 	return false, false, nil
 }
 
-// Sleeps reports whether the next feed, which would get before, would wait for the turn of the statement at its beginning. If so wake is called, once
-// and from anywhere, when it would not any more: then Sleeps is to be asked again. A caller that does so needs no goroutine for a wait. It comes where
-// Blocked is false, and the requests of the last feed have been queued.
+// Sleeps reports whether the next feed, which would get before, would wait for the turn of the
+// statement at its beginning. If so wake is called, once and from anywhere, when it would not any
+// more: then Sleeps is to be asked again. A caller that does so needs no goroutine for a wait. It
+// comes where Blocked is false, and the requests of the last feed have been queued.
 func (f *ClientFlow) Sleeps(before Backlog, wake func()) bool {
 	w := f.waiting
 	if w == nil || w.phase != waitIdle || w.again || w.refused != nil || before.skips {
@@ -164,8 +171,9 @@ func (f *ClientFlow) Sleeps(before Backlog, wake func()) bool {
 	return !f.atHand.IsAwake()
 }
 
-// GoesOn reports whether the next feed, which would get before, would go on with the wait of the statement at its beginning without a call that may take
-// its time. Then GoOn does the same as a Feed that may wait, but does not. It comes where Blocked is false.
+// GoesOn reports whether the next feed, which would get before, would go on with the wait of the
+// statement at its beginning without a call that may take its time. Then GoOn does the same as a
+// Feed that may wait, but does not. It comes where Blocked is false.
 func (f *ClientFlow) GoesOn(before Backlog) bool {
 	w := f.waiting
 	if w == nil || w.refused != nil || before.skips || f.unsent.undecided {
@@ -233,7 +241,8 @@ func (f *ClientFlow) endWait(run bool) {
 	f.waits.Store(nil)
 }
 
-// Leave ends what a feed has left under way with the message set aside, at the end of the session or where the server skips the message.
+// Leave ends what a feed has left under way with the message set aside, at the end of the session
+// or where the server skips the message.
 func (f *ClientFlow) Leave() {
 	if f.waiting != nil {
 		f.endWait(false)
@@ -288,7 +297,8 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) statements.Wait {
 	return wait
 }
 
-// maySet reports whether a message may change a setting on which depends how long a statement may wait, as far as its text says.
+// maySet reports whether a message may change a setting on which depends how long a statement may
+// wait, as far as its text says.
 func (f *ClientFlow) maySet(frame []byte) bool {
 	if frame[0] != wire.MsgQuery && frame[0] != wire.MsgParse {
 		return false

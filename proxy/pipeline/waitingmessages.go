@@ -33,8 +33,8 @@ func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
 	return f.runPreparedProbe(plan.SQL(), ours, answered)
 }
 
-// runPreparedProbe returns the messages that run a probe query by a statement that is prepared for it, and notes them: answered are the details of the
-// Execute, ours those of the others.
+// runPreparedProbe returns the messages that run a probe query by a statement that is prepared for
+// it, and notes them: answered are the details of the Execute, ours those of the others.
 func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out []byte) {
 	portal, name := []byte(f.ownName()+"\x00"), []byte(f.ownName()+"_w\x00")
 	if f.prepared.probe != sql {
@@ -48,8 +48,9 @@ func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out 
 	return wire.AppendFrame(out, wire.MsgFlush)
 }
 
-// runAwaited notes a Query whose wait is over, and returns what takes its place: messages that end with a Sync. Behind those of the look a Query
-// would leave the transaction open on servers from 18 on. The client sees the replies to a Query.
+// runAwaited notes a Query whose wait is over, and returns what takes its place: messages that end
+// with a Sync. Behind those of the look a Query would leave the transaction open on servers from 18
+// on. The client sees the replies to a Query.
 func (f *ClientFlow) runAwaited(plan statements.Plan) []byte {
 	if able, ok := plan.(statements.Preparable); ok && f.prepared.certain && f.knowsPrepared() {
 		if prepared := able.Prepared(); prepared != nil {
@@ -66,8 +67,8 @@ func (f *ClientFlow) runAwaited(plan statements.Plan) []byte {
 	return f.runAsQuery(out, name, wire.TextValues(nil), ours)
 }
 
-// endLook returns the Sync that ends the transaction of a probe query, where it is one of its own, and notes it. The next feed begins when it
-// has been answered.
+// endLook returns the Sync that ends the transaction of a probe query, where it is one of its own,
+// and notes it. The next feed begins when it has been answered.
 func (f *ClientFlow) endLook() (messages []byte) {
 	f.awaited = requests.NewOutcome()
 	f.pushHidden(requests.Sync, &details{synced: f.awaited})

@@ -53,7 +53,8 @@ func (c *cancels) serve(key wire.CancelKey, sess *Session) {
 	}
 }
 
-// session returns the session that has the key, or nil. One that has told its client the key and does not run yet is waited for.
+// session returns the session that has the key, or nil. One that has told its client the key and
+// does not run yet is waited for.
 func (c *cancels) session(ctx context.Context, key wire.CancelKey) *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -34,9 +34,11 @@
 //
 // # Who owns what
 //
-// A session in a loop belongs to that loop's goroutine. While the Rewriter has a statement, the goroutine looped.rewrite owns the
-// session's ClientFlow, and the loop does not touch it; the rest stays the loop's. A session in no loop has one goroutine for each direction, which owns
-// that direction's flow and the reading from its connection; Session.mu guards what both need: the Inbox and the state of life.
+// A session in a loop belongs to that loop's goroutine. While the Rewriter has a statement, the
+// goroutine looped.rewrite owns the session's ClientFlow, and the loop does not touch it; the rest
+// stays the loop's. A session in no loop has one goroutine for each direction, which owns that
+// direction's flow and the reading from its connection; Session.mu guards what both need: the Inbox
+// and the state of life.
 //
 // # What it refuses to know
 //

@@ -10,9 +10,11 @@ import (
 
 // Cancel is a cancel request for a session.
 //
-// It is for the unit that was under way when it came, or the first one behind that moment, and for no other: what the client had sent by then may not have been read
-// yet. Where that unit is at hand (the Rewriter has a statement of it, or one waits) it is cancelled here, and else the server gets the request. It may come there
-// when it has nothing of the unit, before its statement or between two looks for it. So when the server has closed the connection, it is seen to once more.
+// It is for the unit that was under way when it came, or the first one behind that moment, and for
+// no other: what the client had sent by then may not have been read yet. Where that unit is at hand
+// (the Rewriter has a statement of it, or one waits) it is cancelled here, and else the server gets
+// the request. It may come there when it has nothing of the unit, before its statement or between
+// two looks for it. So when the server has closed the connection, it is seen to once more.
 type Cancel struct {
 	cancels *cancels
 	key     wire.CancelKey
@@ -21,11 +23,14 @@ type Cancel struct {
 	again   bool
 }
 
-// Next reports whether the request is to be sent to the server, and whether Next is to be called again when the server has closed the connection.
+// Next reports whether the request is to be sent to the server, and whether Next is to be called
+// again when the server has closed the connection.
 //
-// While a Query or Sync of the client's is outstanding the server has not come to the statement at hand, and the request is not for that. While other requests
-// are, among them ours, it may still be busy, or may hold their replies back until Sync. Then it gets the request as well: the message that fails
-// comes before the statement, with no Sync between them, and the server skips the statement.
+// While a Query or Sync of the client's is outstanding the server has not come to the statement at
+// hand, and the request is not for that. While other requests are, among them ours, it may still be
+// busy, or may hold their replies back until Sync. Then it gets the request as well: the message
+// that fails comes before the statement, with no Sync between them, and the server skips the
+// statement.
 func (c *Cancel) Next(ctx context.Context) (send, again bool) {
 	first := !c.again
 	c.again = true
@@ -60,7 +65,8 @@ func (c *Cancel) Next(ctx context.Context) (send, again bool) {
 	return !spent, !spent
 }
 
-// serverBacklog is what the server is known to be doing; before is called first. What the client has sent has been read then, where a loop reads it.
+// serverBacklog is what the server is known to be doing; before is called first. What the client
+// has sent has been read then, where a loop reads it.
 func (s *Session) serverBacklog(ctx context.Context, before func()) (now pipeline.Backlog, ok bool) {
 	if s.looped == nil {
 		before()
@@ -76,7 +82,8 @@ func (s *Session) serverBacklog(ctx context.Context, before func()) (now pipelin
 	}
 }
 
-// clientGone reports whether the client has ended its sending: no client does that which still wants an answer of a wait.
+// clientGone reports whether the client has ended its sending: no client does that which still
+// wants an answer of a wait.
 func (s *Session) clientGone() bool {
 	if s.looped != nil {
 		return s.looped.clientGone()
@@ -84,7 +91,8 @@ func (s *Session) clientGone() bool {
 	return s.client.HungUp()
 }
 
-// lookForClient ends the session if the connection of its client is broken, or if its statement waits and the client is gone.
+// lookForClient ends the session if the connection of its client is broken, or if its statement
+// waits and the client is gone.
 func (s *Session) lookForClient() {
 	if s.looped != nil {
 		s.looped.lookForClient()

@@ -13,9 +13,9 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// A loop moves the bytes of many sessions in one goroutine over its own epoll instance. docs/adr/0004-relay.md has
-// the reasons and figures. It waits for readiness by level, so a session that waits holds no goroutine, and no buffer but what
-// crypto/tls keeps.
+// A loop moves the bytes of many sessions in one goroutine over its own epoll instance.
+// docs/adr/0004-relay.md has the reasons and figures. It waits for readiness by level, so a session
+// that waits holds no goroutine, and no buffer but what crypto/tls keeps.
 type loop struct {
 	log  *zap.Logger
 	poll int // epoll descriptor
@@ -106,10 +106,12 @@ func (l *loop) close() {
 	<-l.done
 }
 
-// yieldEvery is how often a loop calls the scheduler, and waitsPerLook after how many waits it looks whether it is time. To Go's
-// monitor a goroutine that has not called it for 10 ms, although it spends them waiting, is one that will not yield: it gets
-// signals, and the monitor looks again every 20 µs instead of every 10 ms, on a processor that others need. Each call wakes a
-// second thread, which may go on with the loop on another processor, so there are to be no more than needed.
+// yieldEvery is how often a loop calls the scheduler, and waitsPerLook after how many waits it
+// looks whether it is time. To Go's monitor a goroutine that has not called it for 10 ms, although
+// it spends them waiting, is one that will not yield: it gets signals, and the monitor looks again
+// every 20 µs instead of every 10 ms, on a processor that others need. Each call wakes a second
+// thread, which may go on with the loop on another processor, so there are to be no more than
+// needed.
 const (
 	yieldEvery   = 8 * time.Millisecond
 	waitsPerLook = 4

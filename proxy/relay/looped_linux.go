@@ -23,12 +23,13 @@ type loopedEnd struct {
 	shut bool
 	// tls is nil for a connection without TLS.
 	tls *loopedTLS
-	// more says that there may be something to read although no event will tell; then the end is in loop.again as soon as it is to be
-	// read. listed says that it is.
+	// more says that there may be something to read although no event will tell; then the end is in
+	// loop.again as soon as it is to be read. listed says that it is.
 	more, listed bool
 }
 
-// looped is a session in a loop. All but start, ask, lookForClient, stopBuffering and tell belongs to the loop's goroutine.
+// looped is a session in a loop. All but start, ask, lookForClient, stopBuffering and tell belongs
+// to the loop's goroutine.
 type looped struct {
 	session *Session
 	loop    *loop
@@ -109,10 +110,12 @@ func (l *looped) lookForClient() {
 	})
 }
 
-// clientGone is Session.clientGone for a session in a loop. The descriptor may have been closed meanwhile, but then the session has ended.
+// clientGone is Session.clientGone for a session in a loop. The descriptor may have been closed
+// meanwhile, but then the session has ended.
 func (l *looped) clientGone() bool { return endpoint.HungUp(l.client.fd) }
 
-// tell has the loop read what the client has sent, call before, and tell what the server is known to be doing; nothing comes once the loop has ended.
+// tell has the loop read what the client has sent, call before, and tell what the server is known
+// to be doing; nothing comes once the loop has ended.
 func (l *looped) tell(before func(), answer chan<- pipeline.Backlog) {
 	l.loop.post(func() {
 		if !l.ended() {

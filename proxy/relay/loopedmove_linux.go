@@ -134,15 +134,17 @@ func (l *looped) stopBuffering() {
 	})
 }
 
-// rewrite has the rest of a batch, which begins with a statement for the Rewriter, fed by a goroutine, for the Rewriter may take its time. While the
-// statement waits, for replies or for its turn, there is none: very many may.
+// rewrite has the rest of a batch, which begins with a statement for the Rewriter, fed by a
+// goroutine, for the Rewriter may take its time. While the statement waits, for replies or for its
+// turn, there is none: very many may.
 func (l *looped) rewrite() {
 	l.rewriting, l.parked = true, &parked{l.session.Up.TakeAside(), l.session.Down.Backlog()}
 	l.unpark()
 }
 
-// unpark starts the goroutine, unless there is none to be started, or it would have to wait, or nothing that it would do takes its time. The three steps of a
-// woken call would take six wakes of threads else, of which a message that somebody waits for would be later.
+// unpark starts the goroutine, unless there is none to be started, or it would have to wait, or
+// nothing that it would do takes its time. The three steps of a woken call would take six wakes of
+// threads else, of which a message that somebody waits for would be later.
 func (l *looped) unpark() {
 	p, up := l.parked, &l.session.Up
 	switch {
@@ -261,7 +263,8 @@ func (l *looped) fromServer() {
 	}
 }
 
-// sendAgain sends what is to be sent again, unless the goroutine of rewrite is about to, and goes on with the end of the client's stream.
+// sendAgain sends what is to be sent again, unless the goroutine of rewrite is about to, and goes
+// on with the end of the client's stream.
 func (l *looped) sendAgain() {
 	s := l.session
 	if !s.life.Forwards() || l.rewriting {

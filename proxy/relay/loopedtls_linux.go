@@ -9,8 +9,9 @@ import (
 	"mbusproxy/proxy/endpoint"
 )
 
-// loopedTLS is the TLS of a connection in a loop, and the transport under it: crypto/tls reads from the socket, and writes to
-// it, without ever waiting. What the socket does not take is kept as it is for one without TLS, only encrypted.
+// loopedTLS is the TLS of a connection in a loop, and the transport under it: crypto/tls reads from
+// the socket, and writes to it, without ever waiting. What the socket does not take is kept as it
+// is for one without TLS, only encrypted.
 type loopedTLS struct {
 	end  *loopedEnd
 	conn *tls.Conn

@@ -105,7 +105,8 @@ func (s *Sessions) Observe() []Observation {
 // Traffic is what sessions have moved.
 type Traffic struct {
 	FromClients, FromServers uint64 // bytes
-	// ClientMessages and ServerMessages are those that have been told apart: nothing of a startup, nor of a session of replication.
+	// ClientMessages and ServerMessages are those that have been told apart: nothing of a startup,
+	// nor of a session of replication.
 	ClientMessages, ServerMessages wire.MessageCounts
 	// Prepared are the statements that the proxy has prepared in sessions.
 	Prepared uint64

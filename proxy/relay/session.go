@@ -68,8 +68,8 @@ const graceTime = time.Second
 // and those of graceTime itself.
 const ExpireTime = 3 * graceTime
 
-// Keyed is called when the server at that address has given the session its cancel key, before the client has it: what is cancelled with it waits for
-// the session to run.
+// Keyed is called when the server at that address has given the session its cancel key, before the
+// client has it: what is cancelled with it waits for the session to run.
 func (s *Session) Keyed(key wire.CancelKey, at upstream.Target) {
 	if s.key != "" { // of a server that sends two the last counts, as for libpq
 		s.all.cancels.remove(s.key)
@@ -102,9 +102,9 @@ func (s *Session) Abandon() {
 	s.all.forget(s)
 }
 
-// start runs the session; rest is what the server sent behind its first ReadyForQuery. Sessions.enter
-// has set running. ctx is for the Rewriter's calls of a session with goroutines and ends by s.cancel; a loop makes one for
-// each call, see looped.cancelRewrite.
+// start runs the session; rest is what the server sent behind its first ReadyForQuery.
+// Sessions.enter has set running. ctx is for the Rewriter's calls of a session with goroutines and
+// ends by s.cancel; a loop makes one for each call, see looped.cancelRewrite.
 func (s *Session) start(ctx context.Context, rest []byte) {
 	if s.looped != nil {
 		s.looped.start(rest)

@@ -70,9 +70,9 @@ func (s *Sessions) Serve() error {
 	return nil
 }
 
-// Admit registers a session that is about to log in. It does not count against limit (0: there is none) until Count is called
-// after the login, for anybody can come this far. It fails if limit is reached already, or after End. replication: it is a
-// replication connection.
+// Admit registers a session that is about to log in. It does not count against limit (0: there is
+// none) until Count is called after the login, for anybody can come this far. It fails if limit is
+// reached already, or after End. replication: it is a replication connection.
 func (s *Sessions) Admit(client *endpoint.Endpoint, replication bool, limit int) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +105,8 @@ func (s *Sessions) Count(sess *Session, limit int) error {
 // isFull is called with s.mu held.
 func (s *Sessions) isFull(limit int) bool { return limit > 0 && s.loggedIn >= limit }
 
-// Launch runs sess, unless the sessions are to end: then nobody would tell this one. rest is what the server sent behind
-// its first ReadyForQuery.
+// Launch runs sess, unless the sessions are to end: then nobody would tell this one. rest is what
+// the server sent behind its first ReadyForQuery.
 func (s *Sessions) Launch(sess *Session, rest []byte) bool {
 	ctx, taken := s.enter(sess)
 	if taken {

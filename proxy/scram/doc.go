@@ -1,5 +1,6 @@
-// Package scram is SCRAM-SHA-256 (RFC 5802, RFC 7677) on both sides of an exchange, as Postgres speaks it: [Server] is one
-// in which the proxy is the server, [Client] one in which it is the client.
+// Package scram is SCRAM-SHA-256 (RFC 5802, RFC 7677) on both sides of an exchange, as Postgres
+// speaks it: [Server] is one in which the proxy is the server, [Client] one in which it is the
+// client.
 //
 // # Invariants
 //

@@ -54,7 +54,8 @@ func (x *Server) Answered(message []byte) *fatal.Error {
 	return nil
 }
 
-// Proves returns the ClientKey that the client's proof gives, and whether the proof is good for v. The key of a bad one is worth nothing.
+// Proves returns the ClientKey that the client's proof gives, and whether the proof is good for v.
+// The key of a bad one is worth nothing.
 func (x *Server) Proves(v *Verifier) (key [KeySize]byte, good bool) {
 	return v.clientKey(x.authMessage, &x.proof)
 }

@@ -1,5 +1,5 @@
-// Package startup is what comes before authentication: places for those that have not logged in ([Gate], [Client]), and the
-// negotiation of TLS up to the startup packet ([Negotiate]).
+// Package startup is what comes before authentication: places for those that have not logged in
+// ([Gate], [Client]), and the negotiation of TLS up to the startup packet ([Negotiate]).
 //
 // # Invariants
 //

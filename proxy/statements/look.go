@@ -2,7 +2,8 @@ package statements
 
 // Labeled is a Plan, or a Wait, that can say what it calls.
 type Labeled interface {
-	// Label says it in a short text that may be shown as it is; "" where nothing is called. It may be called from anywhere.
+	// Label says it in a short text that may be shown as it is; "" where nothing is called. It may
+	// be called from anywhere.
 	Label() string
 }
 

@@ -25,25 +25,29 @@ type Plan interface {
 	// Tag is the command tag that the client gets for the one statement of a Query, where the
 	// server would give that of another; "" nearly always.
 	Tag() string
-	// BindTime reports whether the plan is a bind-time plan: Prelude is to be called for each Bind of a statement made from it.
+	// BindTime reports whether the plan is a bind-time plan: Prelude is to be called for each Bind
+	// of a statement made from it.
 	BindTime() bool
-	// Prelude gets the values of a Bind and returns the prelude statement, which must run in the session before
-	// the portal is executed for the first time; nil for none. Of its Plan only SQL and EditReport
-	// are used. It is one statement without parameters that does not copy, and ends
-	// the transaction only where EndsTransaction says so; its rows are thrown away. One that is refused is a Plan whose SQL the
-	// server fails to parse, as with Rewrite. Prelude may take its time, like Rewrite; ctx ends
-	// with the session. It may be called for a Bind that the server then refuses or skips.
+	// Prelude gets the values of a Bind and returns the prelude statement, which must run in the
+	// session before the portal is executed for the first time; nil for none. Of its Plan only SQL
+	// and EditReport are used. It is one statement without parameters that does not copy, and ends
+	// the transaction only where EndsTransaction says so; its rows are thrown away. One that is
+	// refused is a Plan whose SQL the server fails to parse, as with Rewrite. Prelude may take its
+	// time, like Rewrite; ctx ends with the session. It may be called for a Bind that the server
+	// then refuses or skips.
 	Prelude(ctx context.Context, sc Context, values wire.Values) Plan
 	// EndsTransaction reports whether the prelude statement may end the transaction, and with it the portal it
 	// belongs to, whose Bind is then sent again after it. It is only asked of bind-time plans.
 	EndsTransaction() bool
-	// AfterTransaction is called when a transaction ends, committed or not, or with its session, on the last plan that was executed
-	// in it and for which Signals is not 0, with what all those say together. It returns at once.
+	// AfterTransaction is called when a transaction ends, committed or not, or with its session, on
+	// the last plan that was executed in it and for which Signals is not 0, with what all those say
+	// together. It returns at once.
 	AfterTransaction(Signals)
-	// Ran is called when the server has replied to the message that ran the plan, or for which it failed: once for each. It returns at once.
+	// Ran is called when the server has replied to the message that ran the plan, or for which it
+	// failed: once for each. It returns at once.
 	Ran(ok bool)
-	// Signals says for whom AfterTransaction is to be called when the plan has been executed or, if ok is false, has failed; 0: for
-	// nobody.
+	// Signals says for whom AfterTransaction is to be called when the plan has been executed or, if
+	// ok is false, has failed; 0: for nobody.
 	Signals(ok bool) Signals
 }
 

@@ -5,7 +5,8 @@ type Preparable interface {
 	Plan
 	// Prepared returns how the text of a Query is run, or nil.
 	Prepared() PreparedPlan
-	// Repeatable reports whether a statement that is prepared from SQL does for all times that the text comes in a Parse.
+	// Repeatable reports whether a statement that is prepared from SQL does for all times that the
+	// text comes in a Parse.
 	Repeatable() bool
 	// Repeated returns how; it is called where Repeatable is true.
 	Repeated() Repeated
@@ -16,7 +17,8 @@ type Repeated struct {
 	Plan // SQL is what is prepared
 	// Text is the same for all texts that the statement does for.
 	Text string
-	// Extra is the value, as a text, of one more parameter behind the client's, of which there are as many as Parameters; "": there is none.
+	// Extra is the value, as a text, of one more parameter behind the client's, of which there are
+	// as many as Parameters; "": there is none.
 	Extra      string
 	Parameters int
 }

@@ -6,8 +6,8 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Prober is a Rewriter that may have to ask the session's server before it can decide what becomes of a text. That costs a
-// round trip.
+// Prober is a Rewriter that may have to ask the session's server before it can decide what becomes
+// of a text. That costs a round trip.
 type Prober interface {
 	Rewriter
 	// Probe returns the probe query that is run in the session before Rewrite is called with the text, or "" nearly

@@ -38,15 +38,16 @@ type Rewriter interface {
 	// is refused becomes a Plan whose SQL makes the server raise an error, which Plan.EditReport
 	// turns into the real one. ctx ends with the session.
 	Rewrite(ctx context.Context, sc Context, text string) Plan
-	// MayHaveEffects is the cheap test for texts in which Effects may find something. It must not keep text. It looks for
-	// words of at most EffectWordSize bytes, so it may be shown parts of a text that overlap by one byte less.
+	// MayHaveEffects is the cheap test for texts in which Effects may find something. It must not
+	// keep text. It looks for words of at most EffectWordSize bytes, so it may be shown parts of a
+	// text that overlap by one byte less.
 	MayHaveEffects(text []byte) bool
 	// Effects returns what the statements of a text do to the names of prepared statements and portals once they are
 	// executed, in their order; more says that there are others behind them. It is only called for texts for which
 	// MayHaveEffects is true.
 	Effects(sc Context, text string) (effects []Effect, more bool)
-	// MayDeallocate is the cheap test for texts that may take prepared statements away where no command tag says so, as DO blocks
-	// may. It must not keep text.
+	// MayDeallocate is the cheap test for texts that may take prepared statements away where no
+	// command tag says so, as DO blocks may. It must not keep text.
 	MayDeallocate(text []byte) bool
 	// MaySetTimeouts is the cheap test for texts that may change the timeouts of the session. It must not keep text.
 	MaySetTimeouts(text []byte) bool
@@ -59,12 +60,13 @@ type Rewriter interface {
 // Recaller is a Rewriter that knows some plans without waiting for anything.
 type Recaller interface {
 	Rewriter
-	// Recall returns what Rewrite would, which is a Plan, where it can do so at once; else false. It must not keep text.
+	// Recall returns what Rewrite would, which is a Plan, where it can do so at once; else false.
+	// It must not keep text.
 	Recall(sc Context, text []byte) (Plan, bool)
 }
 
-// PreparedTransactions is a Rewriter that wants to know when a transaction that PREPARE TRANSACTION has set aside has ended, which may be in
-// another session than it was begun in.
+// PreparedTransactions is a Rewriter that wants to know when a transaction that PREPARE TRANSACTION
+// has set aside has ended, which may be in another session than it was begun in.
 type PreparedTransactions interface {
 	Rewriter
 	// AfterPrepared is called with the name of the database. It returns at once.
@@ -74,8 +76,8 @@ type PreparedTransactions interface {
 // EffectWordSize is the length of the longest word that Rewriter.MayHaveEffects may look for, in bytes.
 const EffectWordSize = 16
 
-// Effect is what a statement does to a name: it binds the name, or takes it away. A statement that takes all names away has none,
-// for its command tag says what it does.
+// Effect is what a statement does to a name: it binds the name, or takes it away. A statement that
+// takes all names away has none, for its command tag says what it does.
 type Effect struct {
 	// Tag is the command tag by which the server says that it is done.
 	Tag string

@@ -11,8 +11,8 @@ type Traced interface {
 	Plan
 	// Traces reports whether it is. Only then the others are called.
 	Traces() bool
-	// Trace is called when the plan is about to run as soon as its text has come, as that of a Query does, or has failed to be parsed. Either
-	// direction may call it.
+	// Trace is called when the plan is about to run as soon as its text has come, as that of a
+	// Query does, or has failed to be parsed. Either direction may call it.
 	Trace() Trace
 	// Portals returns what traces the portals of a statement, which keeps nothing of the plan.
 	Portals() PortalTracer
@@ -20,7 +20,8 @@ type Traced interface {
 
 // PortalTracer traces the portals of a statement.
 type PortalTracer interface {
-	// Trace is called for each Bind, with its values, of which it must not keep anything, and when the client has sent it.
+	// Trace is called for each Bind, with its values, of which it must not keep anything, and when
+	// the client has sent it.
 	Trace(values wire.Values, since time.Time) Trace
 }
 

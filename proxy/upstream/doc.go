@@ -1,5 +1,5 @@
-// Package upstream connects to Postgres servers: it reads Config.Upstream, finds the hosts that fit target_session_attrs, and
-// dials, with TLS where that is asked for.
+// Package upstream connects to Postgres servers: it reads Config.Upstream, finds the hosts that fit
+// target_session_attrs, and dials, with TLS where that is asked for.
 //
 // # Invariants
 //

@@ -65,8 +65,8 @@ func number(n int32) string {
 const reportFields = "SVCMDHWstcdnPpqFLR"
 
 // EncodeReport writes the report in frame with the fields that differ between before and after
-// changed: fields keep their order, unknown ones their bytes, emptied ones go, and those that are added stand where the server
-// would have put them.
+// changed: fields keep their order, unknown ones their bytes, emptied ones go, and those that are
+// added stand where the server would have put them.
 func EncodeReport(frame []byte, before, after *pgproto3.ErrorResponse) []byte {
 	out := make([]byte, HeaderSize, len(frame)+256)
 	out[0] = frame[0]

@@ -39,8 +39,8 @@ type Inspector interface {
 // Answers of Inspector.Wants.
 const (
 	Drop = -1
-	// PassRun is 0 for this message and for all of its type that follow it without another between, in this batch: Wants is not asked
-	// about those that lie whole in it.
+	// PassRun is 0 for this message and for all of its type that follow it without another between,
+	// in this batch: Wants is not asked about those that lie whole in it.
 	PassRun = -3
 	// Pause stops Next before the message with ErrFull; nothing of it is taken.
 	Pause = -2

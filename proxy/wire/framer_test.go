@@ -52,8 +52,8 @@ func rows(n int) (stream []byte) {
 	return stream
 }
 
-// TestPassRun: a run is asked about once a batch where it lies in one, ends with the first message of another type, and comes
-// out as it went in however it is cut.
+// TestPassRun: a run is asked about once a batch where it lies in one, ends with the first message
+// of another type, and comes out as it went in however it is cut.
 func TestPassRun(t *testing.T) {
 	stream := append(rows(50), AppendFrame(nil, MsgCopyDone)...)
 	stream = append(append(stream, rows(3)...), AppendFrame(nil, MsgCopyDone)...)

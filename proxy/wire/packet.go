@@ -74,9 +74,10 @@ type parameters struct {
 // UnknownRequest takes the place of a request's code where the server is asked what it says to such a code.
 const UnknownRequest = 1234<<16 | 5677
 
-// Asked returns the packet that the server gets. A request that came where none may come is an unknown protocol to the
-// server; but as the first packet it would be a request to it, so it gets another number as long as that one. The second
-// result is the code to put in its place in the answer; 0: none.
+// Asked returns the packet that the server gets. A request that came where none may come is an
+// unknown protocol to the server; but as the first packet it would be a request to it, so it gets
+// another number as long as that one. The second result is the code to put in its place in the
+// answer; 0: none.
 func (p StartupPacket) Asked() (StartupPacket, uint32) {
 	code := p.Code()
 	if code != CodeSSL && code != CodeGSS {
@@ -151,7 +152,8 @@ func (k CancelKey) Request() StartupPacket {
 	return append(p, k...)
 }
 
-// WithDatabase returns the packet of a StartupMessage, for which ParseParameters has returned true, with another database.
+// WithDatabase returns the packet of a StartupMessage, for which ParseParameters has returned true,
+// with another database.
 func (p StartupPacket) WithDatabase(name string) StartupPacket {
 	out := append(StartupPacket(nil), p[:8]...)
 	for body := []byte(p[8:]); ; {

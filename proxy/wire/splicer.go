@@ -41,7 +41,8 @@ func (a *Splicer) Result() []byte {
 	return a.made
 }
 
-// Detach gives pooled memory back and keeps a copy of the Result, for one that is written later: very many may be waiting for that at a time.
+// Detach gives pooled memory back and keeps a copy of the Result, for one that is written later:
+// very many may be waiting for that at a time.
 func (a *Splicer) Detach() {
 	if a.made == nil {
 		return

@@ -2,8 +2,8 @@ package wire
 
 import "sync/atomic"
 
-// Tally counts the messages that a Framer finds, by type. The goroutine that walks counts; any may look meanwhile. Each session has two, so it is small:
-// what does not fit into 32 bits is over.
+// Tally counts the messages that a Framer finds, by type. The goroutine that walks counts; any may
+// look meanwhile. Each session has two, so it is small: what does not fit into 32 bits is over.
 type Tally struct {
 	counts [len(messageTypes) + 1]atomic.Uint32
 	over   atomic.Pointer[[len(messageTypes) + 1]atomic.Uint64] // nil nearly always
@@ -61,7 +61,8 @@ func (t *Tally) AddTo(sum *MessageCounts) {
 // MessageCounts is how many messages of each type have passed in one direction.
 type MessageCounts [len(messageTypes) + 1]uint64
 
-// Each gives the numbers of those that have passed, with their names in the Postgres manual, and last of all others together as "other".
+// Each gives the numbers of those that have passed, with their names in the Postgres manual, and
+// last of all others together as "other".
 func (m *MessageCounts) Each(fromServer bool, f func(name string, n uint64)) {
 	names := clientMessages
 	if fromServer {

@@ -102,8 +102,8 @@ func count16(b []byte) (n int, rest []byte, ok bool) {
 	return int(binary.BigEndian.Uint16(b)), b[2:], true
 }
 
-// WithParameter returns the part of a Bind behind the names with one more parameter, a text. It is a copy. ok is false where the Bind has not
-// as many others as said, or is malformed.
+// WithParameter returns the part of a Bind behind the names with one more parameter, a text. It is
+// a copy. ok is false where the Bind has not as many others as said, or is malformed.
 func WithParameter(rest []byte, parameters int, value string) (out []byte, ok bool) {
 	formats, behind, ok := count16(rest)
 	if !ok || len(behind) < 2*formats || formats > 1 && formats != parameters || parameters >= 1<<16-1 {

@@ -6,8 +6,8 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Mentions reports whether a text holds the schema's name in any case. Every statement of every session goes through this
-// test, so it looks for the rarest character first.
+// Mentions reports whether a text holds the schema's name in any case. Every statement of every
+// session goes through this test, so it looks for the rarest character first.
 func Mentions(text []byte) bool {
 	const name = sqlfuncs.Schema // "mbus4"
 	const last = '4'             // its last character

@@ -7,14 +7,16 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Holding says what a text holds as tokens. What stands in comments, strings and the quotes of other names does not count.
+// Holding says what a text holds as tokens. What stands in comments, strings and the quotes of
+// other names does not count.
 type Holding struct {
 	Calls int  // how many tokens may begin calls of ours
 	Table bool // whether the schema is named without a call, and so perhaps with a table
 }
 
-// Holds reads the tokens of a text, which is as the parser may see it. escapes says that a backslash escapes in plain strings.
-// A text that ends within a token holds nothing, since it has a syntax error.
+// Holds reads the tokens of a text, which is as the parser may see it. escapes says that a
+// backslash escapes in plain strings. A text that ends within a token holds nothing, since it has a
+// syntax error.
 func Holds(text string, escapes bool, unqualified *Unqualified) (h Holding) {
 	l := lex.Lexer{Text: text, Escapes: escapes}
 	var before lex.Token

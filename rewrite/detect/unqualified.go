@@ -13,8 +13,9 @@ import (
 
 // Unqualified is a set of names of functions that are served without the schema, too. nil is the empty set.
 //
-// Whether such a name means a function of ours, only the session can tell, since it depends on the search_path and on the
-// functions in it. So the calls are candidates at first, about which the session is asked by a probe query.
+// Whether such a name means a function of ours, only the session can tell, since it depends on the
+// search_path and on the functions in it. So the calls are candidates at first, about which the
+// session is asked by a probe query.
 type Unqualified struct {
 	all   bool
 	names map[string]bool
@@ -27,8 +28,9 @@ const allNames = "all"
 // plainName matches names that need no quotes. Others are not served without the schema.
 var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// NewUnqualified reads a list of names. Each is "all", the name of a function, or one in which * stands for the name of a queue
-// or consumer, as in post_* and consume_*_by_*. It returns nil for an empty list.
+// NewUnqualified reads a list of names. Each is "all", the name of a function, or one in which *
+// stands for the name of a queue or consumer, as in post_* and consume_*_by_*. It returns nil for
+// an empty list.
 func NewUnqualified(list []string) (*Unqualified, error) {
 	if len(list) == 0 {
 		return nil, nil

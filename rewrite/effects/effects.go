@@ -8,8 +8,8 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// Effect is what a statement does, once it is executed, to the name of a prepared statement or portal. DEALLOCATE ALL has
-// none, since its command tag says all.
+// Effect is what a statement does, once it is executed, to the name of a prepared statement or
+// portal. DEALLOCATE ALL has none, since its command tag says all.
 type Effect struct {
 	// Tag is the command tag with which the server says that it is done.
 	Tag string
@@ -29,15 +29,15 @@ const (
 // Max is the highest number of effects that Of returns.
 const Max = 256
 
-// maxName is the length of the longest name in the server, in bytes (NAMEDATALEN - 1). Of a longer one it keeps the characters
-// that lie within that.
+// maxName is the length of the longest name in the server, in bytes (NAMEDATALEN - 1). Of a longer
+// one it keeps the characters that lie within that.
 const maxName = 63
 
 // WordSize is the length of the longest word that MayHave looks for.
 const WordSize = len("deallocate")
 
-// MayHave is the cheap test for a text in which Of may find something. It may be shown the parts of a text instead, if each
-// begins with the last WordSize - 1 bytes of the one before.
+// MayHave is the cheap test for a text in which Of may find something. It may be shown the parts of
+// a text instead, if each begins with the last WordSize - 1 bytes of the one before.
 func MayHave(text []byte) bool {
 	for i, c := range text {
 		switch c | 0x20 {
@@ -54,8 +54,9 @@ func MayHave(text []byte) bool {
 	return false
 }
 
-// MaySetTimeouts is the cheap test for texts that may change statement_timeout or another timeout of the session: by name, by what takes
-// back such a change, or by a setting whose name is given elsewhere. What functions and roles change it does not see.
+// MaySetTimeouts is the cheap test for texts that may change statement_timeout or another timeout
+// of the session: by name, by what takes back such a change, or by a setting whose name is given
+// elsewhere. What functions and roles change it does not see.
 func MaySetTimeouts(text []byte) bool {
 	for i, c := range text {
 		switch c | 0x20 {
@@ -71,8 +72,8 @@ func MaySetTimeouts(text []byte) bool {
 	return false
 }
 
-// MayDeallocate is the cheap test for a text that may take prepared statements away where no command tag says so: it holds the word
-// DEALLOCATE and is not just a DEALLOCATE of one name.
+// MayDeallocate is the cheap test for a text that may take prepared statements away where no
+// command tag says so: it holds the word DEALLOCATE and is not just a DEALLOCATE of one name.
 func MayDeallocate(text []byte) bool {
 	const word = "deallocate"
 	for rest := text; ; {
@@ -98,9 +99,9 @@ func startsWith(text []byte, word string) bool {
 	return len(text) >= len(word) && bytes.EqualFold(text[:len(word)], []byte(word))
 }
 
-// Of returns the effects of the statements of a text in their order; of a text that the server does not accept it may return
-// anything. more says that there are others behind the first Max. escapes says that a backslash escapes in plain strings.
-// What it returns keeps no memory of the text.
+// Of returns the effects of the statements of a text in their order; of a text that the server does
+// not accept it may return anything. more says that there are others behind the first Max. escapes
+// says that a backslash escapes in plain strings. What it returns keeps no memory of the text.
 func Of(text, encoding string, escapes bool) (effects []Effect, more bool) {
 	enc := lex.EncodingOf(encoding)
 	r := reader{text: text, enc: enc, lex: lex.Lexer{Text: enc.Parseable(text), Escapes: escapes}}
@@ -193,8 +194,9 @@ func (r *reader) name() (name string, ok bool) {
 	return clipName(name, r.enc), true
 }
 
-// escapeName returns the name that U&"…" says, together with a UESCAPE, if the reader stands at one. It is "" if that is wrong,
-// or if the bytes of the name in the client's encoding are not known.
+// escapeName returns the name that U&"…" says, together with a UESCAPE, if the reader stands at
+// one. It is "" if that is wrong, or if the bytes of the name in the client's encoding are not
+// known.
 func (r *reader) escapeName(t lex.Token) string {
 	escape := byte('\\')
 	if r.atWord("uescape") {

@@ -103,8 +103,10 @@ func wholeName(s *tree.Source, i int, name string) string {
 	return text
 }
 
-// Identifier is the call's name, quoted, as the server knows it: what a column or table that is named after the call is called.
+// Identifier is the call's name, quoted, as the server knows it: what a column or table that is
+// named after the call is called.
 func (c *Call) Identifier() string { return sqlfuncs.QuoteIdent(sqlfuncs.CutIdent(c.Match.Name)) }
 
-// Native reports whether the call is served by an expression in its place that has an effect, and so must not be copied.
+// Native reports whether the call is served by an expression in its place that has an effect, and
+// so must not be copied.
 func (c *Call) Native() bool { return c.Match.Func.Effect == sqlfuncs.Native && !c.Match.Func.Prelude }

@@ -1,5 +1,5 @@
-// Package find finds the calls of ours in a text, and what they give for the parameters of their functions: a [Call] is a node of the tree with its place in the
-// text and its [Argument]s.
+// Package find finds the calls of ours in a text, and what they give for the parameters of their
+// functions: a [Call] is a node of the tree with its place in the text and its [Argument]s.
 //
 // # Invariants
 //

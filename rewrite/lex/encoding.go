@@ -87,9 +87,9 @@ func (k Encoding) leadLen(s string) int {
 	return 2
 }
 
-// Parseable returns a text of the same length that the parser can read. The parser expects UTF-8, so in other encodings each
-// byte of a character that is not ASCII becomes a letter. Such characters can stand only in strings, comments and names, where
-// a letter reads the same.
+// Parseable returns a text of the same length that the parser can read. The parser expects UTF-8,
+// so in other encodings each byte of a character that is not ASCII becomes a letter. Such
+// characters can stand only in strings, comments and names, where a letter reads the same.
 func (k Encoding) Parseable(text string) string {
 	if isASCII(text) || (k == UTF8 && utf8.ValidString(text)) {
 		return text
@@ -137,8 +137,9 @@ func (k Encoding) CharPosition(text string, off int) int {
 	return char
 }
 
-// Translated reports whether the bytes of a text are the same for the proxy and for the server, after the server has converted
-// it: it is ASCII, or encoding is UTF8 or, where the server converts nothing, SQL_ASCII.
+// Translated reports whether the bytes of a text are the same for the proxy and for the server,
+// after the server has converted it: it is ASCII, or encoding is UTF8 or, where the server converts
+// nothing, SQL_ASCII.
 func Translated(text, encoding string) bool {
 	return EncodingOf(encoding) == UTF8 || encoding == "SQL_ASCII" || !strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 })
 }

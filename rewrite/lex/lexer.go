@@ -35,8 +35,8 @@ type Lexer struct {
 	Escapes bool
 	// Pos is where the next token is looked for.
 	Pos int
-	// signs is a range of the text where each character is a token, + or -: the end of what looks like one operator. It is read once, for it
-	// may be long.
+	// signs is a range of the text where each character is a token, + or -: the end of what looks
+	// like one operator. It is read once, for it may be long.
 	signs struct{ from, to int }
 }
 

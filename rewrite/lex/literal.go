@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeLiteral returns what a literal says: a number, or a string in any notation, which may go on over several lines. The
-// result is in the client's encoding. It is false if the literal is wrong, or if its escapes make characters whose bytes in
-// that encoding are not known.
+// DecodeLiteral returns what a literal says: a number, or a string in any notation, which may go on
+// over several lines. The result is in the client's encoding. It is false if the literal is wrong,
+// or if its escapes make characters whose bytes in that encoding are not known.
 func DecodeLiteral(text string, enc Encoding, escapes bool) (string, bool) {
 	lexed := enc.Parseable(text) // no half of a character looks like a quote or a backslash
 	if value, plain := plainString(text, lexed, escapes); plain {
@@ -65,7 +65,8 @@ func DecodeLiteral(text string, enc Encoding, escapes bool) (string, bool) {
 	return d.out.String(), true
 }
 
-// plainString returns what stands between the quotes of a string in which nothing is escaped, nearly every one; false for all else.
+// plainString returns what stands between the quotes of a string in which nothing is escaped,
+// nearly every one; false for all else.
 func plainString(text, lexed string, escapes bool) (value string, ok bool) {
 	last := len(lexed) - 1
 	if last < 1 || lexed[0] != '\'' || strings.IndexByte(lexed[1:], '\'') != last-1 || escapes && strings.IndexByte(lexed, '\\') >= 0 {
@@ -136,8 +137,8 @@ func (d *decoder) raw(c byte) {
 	d.out.WriteByte(c)
 }
 
-// escaped reads what follows a backslash in E'…'. It returns its length, 0 for a character that stands for itself, or -1 for
-// what is wrong.
+// escaped reads what follows a backslash in E'…'. It returns its length, 0 for a character that
+// stands for itself, or -1 for what is wrong.
 func (d *decoder) escaped(s string) int {
 	if s == "" {
 		return -1
@@ -174,8 +175,9 @@ func (d *decoder) named(s string) int {
 	return d.char(s, 0, 4)
 }
 
-// byteOf adds the byte that digits name, and returns length, or -1 for what is wrong. A byte that is not ASCII is one of the
-// server's encoding, which is taken for the client's only if that is UTF8.
+// byteOf adds the byte that digits name, and returns length, or -1 for what is wrong. A byte that
+// is not ASCII is one of the server's encoding, which is taken for the client's only if that is
+// UTF8.
 func (d *decoder) byteOf(digits string, base, length int) int {
 	v, err := strconv.ParseUint(digits, base, 16)
 	c := byte(v) // as the server does: \777 is \377
@@ -186,8 +188,8 @@ func (d *decoder) byteOf(digits string, base, length int) int {
 	return length
 }
 
-// char adds the character whose code point is the digits of s from start on, or half of one in UTF-16. It returns where the
-// digits end, or -1 for what is wrong.
+// char adds the character whose code point is the digits of s from start on, or half of one in
+// UTF-16. It returns where the digits end, or -1 for what is wrong.
 func (d *decoder) char(s string, start, digits int) int {
 	end := start + digits
 	if len(s) < end || count(s[start:end], 16) < digits {

@@ -32,10 +32,10 @@ func Measure(text string, escapes bool, bounds Size) Size {
 
 // meter bounds the depth of a parse tree by counting tokens.
 //
-// A level of the tree takes a token at least, but for a fixed number of levels that come with the few rules
-// that have no token of their own. So the tokens of a text bound its depth, and what has to be found is which
-// of them cannot lie on one path. The text falls into frames, what stands in brackets and what stands between CASE and END.
-// Within a frame the tokens
+// A level of the tree takes a token at least, but for a fixed number of levels that come with the
+// few rules that have no token of their own. So the tokens of a text bound its depth, and what has
+// to be found is which of them cannot lie on one path. The text falls into frames, what stands in
+// brackets and what stands between CASE and END. Within a frame the tokens
 //
 //	,  ;  and  or  when  then  else
 //

@@ -6,13 +6,15 @@ import (
 	"strings"
 )
 
-// A skeleton is a text without its whole numbers and the contents of its plain string literals. Clients of the simple
-// protocol send the same statement with other literals again and again. How it is rewritten depends only on the skeleton,
-// and on the few literals to which a plan is pinned, so plans are cached by skeletons.
+// A skeleton is a text without its whole numbers and the contents of its plain string literals.
+// Clients of the simple protocol send the same statement with other literals again and again. How
+// it is rewritten depends only on the skeleton, and on the few literals to which a plan is pinned,
+// so plans are cached by skeletons.
 //
 // Comments, quoted names, dollar quotes and strings with a prefix (E, B, X, N, U&) are part of the skeleton.
 
-// What stands in a skeleton for the contents of a string, for a number that is an integer to the server, and for one that is a bigint.
+// What stands in a skeleton for the contents of a string, for a number that is an integer to the
+// server, and for one that is a bigint.
 const (
 	stringMark = "\x00"
 	numberMark = "\x01"
@@ -29,9 +31,9 @@ type Literal struct {
 	Big    bool // a number that is no integer but a bigint
 }
 
-// Skeleton returns the skeleton of a text and the literals that are not in it. escapes says that a backslash escapes in plain
-// strings. A text that ends within a token is its own skeleton. So is one that holds a mark, but for a mark in front, with which
-// it is the skeleton of no other text.
+// Skeleton returns the skeleton of a text and the literals that are not in it. escapes says that a
+// backslash escapes in plain strings. A text that ends within a token is its own skeleton. So is
+// one that holds a mark, but for a mark in front, with which it is the skeleton of no other text.
 func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
 	if strings.ContainsAny(text, stringMark+numberMark+bigMark) {
 		return stringMark + text, nil
@@ -107,8 +109,8 @@ func digits(s string) bool {
 	return true
 }
 
-// PlainStrings returns a text in which backslashes escape in plain strings as the parser may see it, to which they do not
-// escape: with letters for what is in plain strings.
+// PlainStrings returns a text in which backslashes escape in plain strings as the parser may see
+// it, to which they do not escape: with letters for what is in plain strings.
 func PlainStrings(text string) string {
 	l := Lexer{Text: text, Escapes: true}
 	var b []byte

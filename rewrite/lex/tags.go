@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Tags are what a client has written into a comment at the end of its text in the format of sqlcommenter: key='value' with commas between,
-// keys and values encoded as in URLs. https://google.github.io/sqlcommenter/spec/
+// Tags are what a client has written into a comment at the end of its text in the format of
+// sqlcommenter: key='value' with commas between, keys and values encoded as in URLs.
+// https://google.github.io/sqlcommenter/spec/
 type Tags string
 
 const (
@@ -16,9 +17,10 @@ const (
 	maxTagCount = 64
 )
 
-// CutTags cuts the comment with tags from the end of a text, and what blanks and semicolons stand around it. What it returns means the same
-// to the server and has the same offsets. A text without such a comment it returns as it is, with "". escapes says that a backslash escapes
-// in plain strings.
+// CutTags cuts the comment with tags from the end of a text, and what blanks and semicolons stand
+// around it. What it returns means the same to the server and has the same offsets. A text without
+// such a comment it returns as it is, with "". escapes says that a backslash escapes in plain
+// strings.
 func CutTags(text string, enc Encoding, escapes bool) (body string, tags Tags) {
 	end := len(text)
 	for end > 0 && (classes[text[end-1]] == blank || text[end-1] == ';') {
@@ -125,8 +127,8 @@ func cutTag(text string) (key, value, rest string, ok bool) {
 	return key, rest[:i], rest[i+1:], true
 }
 
-// Get returns the value of the last pair with that key, decoded; capitals and small letters are the same. A pair that cannot be decoded is as if
-// it were not there. "": there is none.
+// Get returns the value of the last pair with that key, decoded; capitals and small letters are the
+// same. A pair that cannot be decoded is as if it were not there. "": there is none.
 func (t Tags) Get(key string) (value string) {
 	for rest := string(t); rest != ""; {
 		name, written, behind, ok := cutTag(rest)

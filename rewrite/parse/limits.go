@@ -16,8 +16,9 @@ const (
 	// MaxDepth is the greatest depth (lex.Size) of a text that is parsed. The server itself ends at about as
 	// many levels with its default max_stack_depth of 2 MB.
 	MaxDepth = 4000
-	// MaxRuns bounds what the parser's scanner reads again, in bytes. At each + and -, and at each comment that such characters follow, it takes
-	// all characters that operators are made of for one operator first: 1 MiB of /**/ would take it hours, and nothing stops it.
+	// MaxRuns bounds what the parser's scanner reads again, in bytes. At each + and -, and at each
+	// comment that such characters follow, it takes all characters that operators are made of for
+	// one operator first: 1 MiB of /**/ would take it hours, and nothing stops it.
 	MaxRuns = 4 << 20
 	// ShortTokens is the number of tokens up to which a text is short.
 	ShortTokens = 2 << 10
@@ -62,7 +63,8 @@ func tooDense() *LimitError {
 	}
 }
 
-// runs returns what the scanner reads again: of each run of characters of operators its length for each token, or comment, that may begin in it.
+// runs returns what the scanner reads again: of each run of characters of operators its length for
+// each token, or comment, that may begin in it.
 func runs(text string) (again int) {
 	for pos := 0; pos < len(text); pos++ {
 		if !lex.InOperator(text[pos]) {

@@ -71,8 +71,9 @@ type Lease struct {
 	given  bool
 }
 
-// Lease measures a text, in which so many calls are to be rewritten, and waits for its turn. Errors are a *LimitError or that of the context. Who holds a
-// Lease must release it soon, wait for nothing else, and not ask for another.
+// Lease measures a text, in which so many calls are to be rewritten, and waits for its turn. Errors
+// are a *LimitError or that of the context. Who holds a Lease must release it soon, wait for
+// nothing else, and not ask for another.
 func (p *Parser) Lease(ctx context.Context, text string, calls int) (*Lease, error) {
 	size, err := Check(text, false, calls)
 	if err != nil {

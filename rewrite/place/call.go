@@ -24,8 +24,8 @@ type call struct {
 	maySkip bool
 	// once says that the call is served by WITH queries that are evaluated once.
 	once bool
-	// alone says that the call is all that a SELECT without clauses has, columns that it stands in FROM and nothing is read but columns
-	// of what it yields.
+	// alone says that the call is all that a SELECT without clauses has, columns that it stands in
+	// FROM and nothing is read but columns of what it yields.
 	alone, columns bool
 	// reads is sqlfuncs.Use.Reads.
 	reads []string

@@ -14,8 +14,8 @@ import (
 
 const codeWrongObjectType = "42809"
 
-// checkStored refuses all calls of a statement that stores its expressions: what serves a call must not get into the database,
-// whatever the call does.
+// checkStored refuses all calls of a statement that stores its expressions: what serves a call must
+// not get into the database, whatever the call does.
 func (st *statement) checkStored(stmt *pg_query.Node) *plan.Refusal {
 	if _, ok := tree.Evaluates(stmt); ok {
 		return nil
@@ -51,8 +51,9 @@ func (st *statement) checkProcedures(stmt *pg_query.Node) *plan.Refusal {
 	return nil
 }
 
-// checkPreludes refuses calls that need prelude statements where Postgres would not evaluate them exactly once: a prelude
-// statement runs once. It looks at the statement as a whole; expr decides about positions inside an expression.
+// checkPreludes refuses calls that need prelude statements where Postgres would not evaluate them
+// exactly once: a prelude statement runs once. It looks at the statement as a whole; expr decides
+// about positions inside an expression.
 func (st *statement) checkPreludes(stmt *pg_query.Node) *plan.Refusal {
 	for _, c := range st.calls {
 		if !c.Match.Func.Prelude {
@@ -128,8 +129,9 @@ func (st *statement) isPrelude(n any) bool {
 	return c != nil && c.Match.Func.Prelude
 }
 
-// boundArgs returns those parameters of a call with a prelude statement whose arguments the statement must hold though it does not
-// use them: for the parameters of the protocol in them, and for what is wrong with them.
+// boundArgs returns those parameters of a call with a prelude statement whose arguments the
+// statement must hold though it does not use them: for the parameters of the protocol in them, and
+// for what is wrong with them.
 func (c *call) boundArgs() []sqlfuncs.Param {
 	if !c.Match.Func.Prelude {
 		return nil
@@ -145,8 +147,9 @@ func (c *call) boundArgs() []sqlfuncs.Param {
 
 func (st *statement) preludesBelow(n *pg_query.Node) bool { return tree.Has(st.isPrelude, n) }
 
-// isSet reports whether n is a call of a function that yields a set: of ours, or one of the usual ones of Postgres, which
-// are known by name. What stands beside a set is evaluated once for each of its rows.
+// isSet reports whether n is a call of a function that yields a set: of ours, or one of the usual
+// ones of Postgres, which are known by name. What stands beside a set is evaluated once for each of
+// its rows.
 func (st *statement) isSet(n any) bool {
 	fc, ok := n.(*pg_query.FuncCall)
 	if !ok {

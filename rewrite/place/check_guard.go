@@ -11,8 +11,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// guardCalls marks the calls without the schema that need a guard: those of statements that run later than the probe query
-// that said they are ours, or more than once. later says so of the whole text.
+// guardCalls marks the calls without the schema that need a guard: those of statements that run
+// later than the probe query that said they are ours, or more than once. later says so of the whole
+// text.
 func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *plan.Refusal {
 	if !later && stmt.GetPrepareStmt() == nil {
 		return nil
@@ -46,8 +47,8 @@ func (st *statement) writeGuarded(o *splice.Output, c *call, emit func()) {
 	o.Write(" end)", c.Start)
 }
 
-// mayProject reports whether Postgres might read a call without the schema as a column of a row: f(x) is x.f where x is a
-// row with such a column. See plan.NoRow.
+// mayProject reports whether Postgres might read a call without the schema as a column of a row:
+// f(x) is x.f where x is a row with such a column. See plan.NoRow.
 func (c *call) mayProject() bool {
 	return c.Unqualified && len(c.List) == 1 && c.List[0].GetNamedArgExpr() == nil && c.List[0].GetAConst() == nil && c.List[0].GetParamRef() == nil
 }

@@ -23,9 +23,9 @@ func (c *call) waits() bool {
 	return !n.GetAConst().GetIsnull()
 }
 
-// checkWaits refuses calls that wait where the wait cannot come before the statement: it must be certain that Postgres would
-// evaluate the call, once, and only this one of the text may wait. It is called when the calls have been placed. alone says that
-// the text is one statement.
+// checkWaits refuses calls that wait where the wait cannot come before the statement: it must be
+// certain that Postgres would evaluate the call, once, and only this one of the text may wait. It
+// is called when the calls have been placed. alone says that the text is one statement.
 func (st *statement) checkWaits(stmt *pg_query.Node, alone bool) *plan.Refusal {
 	waiting := 0
 	for _, c := range st.calls {

@@ -45,8 +45,8 @@ func (d *Document) Release() {
 // IsLong reports whether the document takes so much memory that it must not be kept while anything is waited for.
 func (d *Document) IsLong() bool { return d != nil && d.lease.Long() }
 
-// Read parses a text and finds its calls. Those without the schema that may be ours are among them; see Settle. Errors are
-// those of the parser's bounds and budget.
+// Read parses a text and finds its calls. Those without the schema that may be ours are among them;
+// see Settle. Errors are those of the parser's bounds and budget.
 func Read(ctx stdcontext.Context, parser *parse.Parser, text string, session plan.Session, unqualified *detect.Unqualified) (*Document, error) {
 	d := &Document{parser: parser, prepared: session.Prepared, traced: session.TraceWidth()}
 	enc := lex.EncodingOf(session.Encoding)
@@ -108,8 +108,8 @@ func (d *Document) HasCalls() bool {
 	return d != nil && slices.ContainsFunc(d.calls, func(calls []*call) bool { return len(calls) > 0 })
 }
 
-// UsesSchema reports whether the text reads or writes a table or view of the schema and names the schema, as in insert into
-// mbus4.work_queue, or calls a function of the schema that is not served.
+// UsesSchema reports whether the text reads or writes a table or view of the schema and names the
+// schema, as in insert into mbus4.work_queue, or calls a function of the schema that is not served.
 func (d *Document) UsesSchema() bool {
 	if d == nil {
 		return false

@@ -51,7 +51,8 @@ func (st *statement) namingCall(n *pg_query.Node) *call {
 	return nil
 }
 
-// exprEnd returns the byte behind the expression of a target, which begins with the call c, or with something around it.
+// exprEnd returns the byte behind the expression of a target, which begins with the call c, or with
+// something around it.
 func (st *statement) exprEnd(t *pg_query.ResTarget, c *call) int {
 	s := st.src
 	i := s.At(int(t.Location))

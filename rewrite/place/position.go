@@ -13,8 +13,9 @@ import (
 // context says what the position of a call means for how the call is served. It is passed down the tree by value.
 type context struct {
 	point *point // where the WITH queries that do the work go
-	// guards are conditions above the position without columns, such as LIMIT 0 or WHERE $1. Where one is false Postgres
-	// does not evaluate the position at all, and so the work must not be done, either. Each function writes a condition.
+	// guards are conditions above the position without columns, such as LIMIT 0 or WHERE $1. Where
+	// one is false Postgres does not evaluate the position at all, and so the work must not be
+	// done, either. Each function writes a condition.
 	guards []func(o *splice.Output)
 	// beside says that the position is an item of FROM with others beside it, to which arguments may refer.
 	beside bool
@@ -30,8 +31,8 @@ type context struct {
 	refused string
 }
 
-// gatedBy returns the context below a statement with that WHERE clause; sel is the statement if it is a SELECT, whose LIMIT
-// counts, too.
+// gatedBy returns the context below a statement with that WHERE clause; sel is the statement if it
+// is a SELECT, whose LIMIT counts, too.
 func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.SelectStmt, reg tree.Region) context {
 	c.guards = append([]func(*splice.Output){}, c.guards...)
 	if where != nil && !tree.Has(tree.IsColumnRef, where) && !tree.Has(tree.IsSubLink, where) && !st.writesBelow(where) {

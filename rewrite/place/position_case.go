@@ -36,8 +36,9 @@ func (k *choice) look() string {
 	return fmt.Sprintf("(select choice from %s where n = %d limit 1)", k.rows, k.n)
 }
 
-// harmless reports whether nothing in a branch can fail but its calls. Where the planner sees that a condition is always
-// false, it leaves the branch out and computes nothing of it. It cannot see that once the condition has moved.
+// harmless reports whether nothing in a branch can fail but its calls. Where the planner sees that
+// a condition is always false, it leaves the branch out and computes nothing of it. It cannot see
+// that once the condition has moved.
 func (st *statement) harmless(branch *pg_query.Node) bool {
 	if branch == nil {
 		return true
@@ -63,8 +64,9 @@ func (st *statement) harmless(branch *pg_query.Node) bool {
 	return ok
 }
 
-// cannotFail reports whether the call's arguments may be evaluated though its branch is not taken: they are strings, which
-// the parser casts, or nothing that a cast can refuse. A number may be too great for its cast, so the plan is pinned to it.
+// cannotFail reports whether the call's arguments may be evaluated though its branch is not taken:
+// they are strings, which the parser casts, or nothing that a cast can refuse. A number may be too
+// great for its cast, so the plan is pinned to it.
 func (st *statement) cannotFail(c *call) bool {
 	for p, a := range c.Args {
 		k := a.Node.GetAConst()
@@ -137,8 +139,9 @@ func (st *statement) writeChoice(o *splice.Output, words tree.CaseWords) {
 	o.Write(" else 0 end", at)
 }
 
-// moveConditions puts the number of the branch that is taken in the place of the conditions. A CASE with one call becomes part
-// of the query for that call's result, whose row has the number, too; a CASE that is nothing but the call becomes that query.
+// moveConditions puts the number of the branch that is taken in the place of the conditions. A CASE
+// with one call becomes part of the query for that call's result, whose row has the number, too; a
+// CASE that is nothing but the call becomes that query.
 func (st *statement) moveConditions(node *pg_query.Node, k *choice, words tree.CaseWords) {
 	s, c, n := st.src, k.call, node.GetCaseExpr()
 	if c != nil && len(n.Args) == 1 && n.Defresult == nil && st.callOf(n.Args[0].GetCaseWhen().Result.GetFuncCall()) == c {

@@ -7,8 +7,8 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// expr places the calls in an expression that is evaluated once, as a whole. It goes down through nodes that evaluate all that
-// is below them. Below other nodes, calls with an effect are refused.
+// expr places the calls in an expression that is evaluated once, as a whole. It goes down through
+// nodes that evaluate all that is below them. Below other nodes, calls with an effect are refused.
 func (st *statement) expr(n *pg_query.Node, ctx context) *plan.Refusal {
 	if n == nil || len(st.below(n.ProtoReflect())) == 0 {
 		return nil

@@ -73,8 +73,8 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	return nil
 }
 
-// exprInFrom turns the expressions that serve the calls of an item of FROM into what may stand in FROM, and gives them the
-// names that the calls had.
+// exprInFrom turns the expressions that serve the calls of an item of FROM into what may stand in
+// FROM, and gives them the names that the calls had.
 func (st *statement) exprInFrom(rf *pg_query.RangeFunction) *plan.Refusal {
 	for i, item := range rf.Functions {
 		c := st.callOf(item.GetList().GetItems()[0].GetFuncCall())

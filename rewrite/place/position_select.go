@@ -7,8 +7,9 @@ import (
 	"mbusproxy/rewrite/tree"
 )
 
-// selectBody places the calls of a SELECT or VALUES that is evaluated once, but for those in its WITH clause. Such a SELECT
-// refers to no columns of a query around it, so its text may move. reg is its region, if that is known.
+// selectBody places the calls of a SELECT or VALUES that is evaluated once, but for those in its
+// WITH clause. Such a SELECT refers to no columns of a query around it, so its text may move. reg
+// is its region, if that is known.
 func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg tree.Region) *plan.Refusal {
 	if len(st.below(sel.ProtoReflect())) == 0 {
 		return nil

@@ -13,9 +13,10 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// inPlace serves the calls of a statement in place, if one of them cannot be served inline: every call becomes one of a
-// volatile function in the database. All of them do, so that the server alone decides in which order they run and what one
-// sees of another. refusal is that of the call, and is returned if no function can serve the statement, either.
+// inPlace serves the calls of a statement in place, if one of them cannot be served inline: every
+// call becomes one of a volatile function in the database. All of them do, so that the server alone
+// decides in which order they run and what one sees of another. refusal is that of the call, and is
+// returned if no function can serve the statement, either.
 func (st *statement) inPlace(stmt *pg_query.Node, refusal *plan.Refusal) *plan.Refusal {
 	for _, c := range st.calls {
 		if c.Match.Func.Prelude {
@@ -78,8 +79,8 @@ func (st *statement) checkExpanded(stmt *pg_query.Node) *plan.Refusal {
 	return found
 }
 
-// effectsBelow reports whether a call with an effect, or a set, stands in the arguments of c. Then no expression can serve c,
-// for it may hold its arguments twice, or in a subquery of its own.
+// effectsBelow reports whether a call with an effect, or a set, stands in the arguments of c. Then
+// no expression can serve c, for it may hold its arguments twice, or in a subquery of its own.
 func (st *statement) effectsBelow(c *call) bool {
 	if c.Match.Func.Effect == sqlfuncs.Native {
 		return false
@@ -102,9 +103,10 @@ func (st *statement) placeFunction(c *call) {
 	st.ed.Add(c.Span, c.ref)
 }
 
-// sharedNumbers finds the calls in ORDER BY, GROUP BY, DISTINCT and the like. Postgres compares them with other expressions of
-// the statement, and must find a call equal to one that is written in the same way, so the two share their number. The
-// key is the call's text without its literals, as plans are for all texts that differ in those only.
+// sharedNumbers finds the calls in ORDER BY, GROUP BY, DISTINCT and the like. Postgres compares
+// them with other expressions of the statement, and must find a call equal to one that is written
+// in the same way, so the two share their number. The key is the call's text without its literals,
+// as plans are for all texts that differ in those only.
 func (st *statement) sharedNumbers(stmt *pg_query.Node) map[string]*call {
 	shared := map[string]*call{}
 	compared := func(lists ...[]*pg_query.Node) {

@@ -14,9 +14,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// rowSet is a SELECT whose target list calls functions for each of its rows. Its text moves into a WITH query, which yields
-// the rows with all that the calls and the outer target list need. The calls work on those rows. In the SELECT's place stands
-// another, which joins rows and results:
+// rowSet is a SELECT whose target list calls functions for each of its rows. Its text moves into a
+// WITH query, which yields the rows with all that the calls and the outer target list need. The
+// calls work on those rows. In the SELECT's place stands another, which joins rows and results:
 //
 //	with rows1 as (select pg_catalog.row_number() over () as n, s.* from (<the SELECT, calls replaced by null,
 //	               arguments added>) as s(h1, h2, …)),
@@ -77,7 +77,8 @@ func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg tree.Regio
 		}
 	}
 	if sets > 0 && (sel.LimitCount != nil || sel.LimitOffset != nil) {
-		// It holds for the rows after the set has multiplied them, and Postgres does not call for those that it does not read.
+		// It holds for the rows after the set has multiplied them, and Postgres does not call for
+		// those that it does not read.
 		return refusePosition(rs.calls[0], "a target list with LIMIT or OFFSET over a set")
 	}
 	if c := st.nativeBelow(sel.TargetList...); c != nil && sets > 0 {
@@ -134,7 +135,8 @@ func (rs *rowSet) split(reg tree.Region) {
 	}
 }
 
-// checkOrder refuses ORDER BY and GROUP BY that need the result of a call. They are evaluated with the rows, before the call.
+// checkOrder refuses ORDER BY and GROUP BY that need the result of a call. They are evaluated with
+// the rows, before the call.
 func (rs *rowSet) checkOrder() *plan.Refusal {
 	star := false
 	for _, t := range rs.sel.TargetList {
@@ -170,8 +172,8 @@ func (rs *rowSet) checkOrder() *plan.Refusal {
 	return nil
 }
 
-// column returns a reference to a hidden column that holds what emit writes. Columns with the same key are one, unless it is
-// "".
+// column returns a reference to a hidden column that holds what emit writes. Columns with the same
+// key are one, unless it is "".
 func (rs *rowSet) column(key string, emit func(o *splice.Output)) string {
 	i, ok := rs.byText[key]
 	if !ok || key == "" {

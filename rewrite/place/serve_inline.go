@@ -15,16 +15,17 @@ type Fragments interface {
 	Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) sqlfuncs.Fragment
 	// Shape returns what must be known of a Fragment before it is made.
 	Shape(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Shape
-	// ImpliedArgs returns the values of the implied parameters of a call by the name of a family, such as consume_a_by_b:
-	// an expression for each. Where the name can be read in several ways, the database decides. mark is sqlfuncs.Names.Mark.
+	// ImpliedArgs returns the values of the implied parameters of a call by the name of a family,
+	// such as consume_a_by_b: an expression for each. Where the name can be read in several ways,
+	// the database decides. mark is sqlfuncs.Names.Mark.
 	ImpliedArgs(m sqlfuncs.Match, mark string) []string
 	// Guard returns an expression for a call without the schema: it is true, or fails where the call no longer means a
 	// function of ours. The arguments are those of a detect.Candidate; mark is sqlfuncs.Names.Mark.
 	Guard(name string, args int, named []string, mark string) string
 }
 
-// placeOnce serves a call that is evaluated once: WITH queries do the work, and a reference to their result stands where the
-// call stood.
+// placeOnce serves a call that is evaluated once: WITH queries do the work, and a reference to
+// their result stands where the call stood.
 func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 	if st.rows != nil {
 		return st.placeInRow(c, ctx)
@@ -51,8 +52,8 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 	return nil
 }
 
-// refer puts a reference to the call's result in its place. name is the WITH query that has the result, and may be followed by
-// clauses.
+// refer puts a reference to the call's result in its place. name is the WITH query that has the
+// result, and may be followed by clauses.
 func (st *statement) refer(c *call, name string) {
 	result := sqlfuncs.QuoteIdent(c.Match.Func.Serves)
 	alone := c.alone && st.fragments.Shape(c.Match.Func, st.use(c, false)).InOrder
@@ -73,9 +74,9 @@ func (st *statement) refer(c *call, name string) {
 	st.ed.Add(c.Span, c.ref)
 }
 
-// asRow returns a cast to the type that a subquery for a call has anyhow, or "" if it yields no row. Without the cast,
-// in (mbus4.take('x')).nosuch the parentheses would be those of the subquery, and the server's error would point at them
-// instead of at the call.
+// asRow returns a cast to the type that a subquery for a call has anyhow, or "" if it yields no
+// row. Without the cast, in (mbus4.take('x')).nosuch the parentheses would be those of the
+// subquery, and the server's error would point at them instead of at the call.
 func (st *statement) asRow(c *call) string {
 	if !c.Match.Func.Result.Composite() {
 		return ""
@@ -83,8 +84,8 @@ func (st *statement) asRow(c *call) string {
 	return "::" + c.Match.Func.Result.SQL(st.env.HstoreSchema)
 }
 
-// writeArgs writes the WITH query that holds the arguments of c, with a row for each evaluation. selected writes the SELECT
-// behind its first word.
+// writeArgs writes the WITH query that holds the arguments of c, with a row for each evaluation.
+// selected writes the SELECT behind its first word.
 func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected func(o *splice.Output)) {
 	o.Write(name+"_args(n", c.Start)
 	for _, p := range c.arguments() {
@@ -151,8 +152,8 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 	o.Write("null"+cast, c.Start)
 }
 
-// use returns how a call uses its function, but for the condition. rows says that the call is evaluated once for each row of
-// its arguments.
+// use returns how a call uses its function, but for the condition. rows says that the call is
+// evaluated once for each row of its arguments.
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
 		Given: c.given(), Fixed: map[string]bool{}, EitherOrder: c.EitherOrder(), Rows: rows,

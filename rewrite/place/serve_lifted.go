@@ -13,8 +13,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// lift prepares an expression with calls for the outer target list: its columns become columns of the rows, and its calls,
-// innermost first, work on the rows. nested says that the expression is an argument of such a call.
+// lift prepares an expression with calls for the outer target list: its columns become columns of
+// the rows, and its calls, innermost first, work on the rows. nested says that the expression is an
+// argument of such a call.
 func (rs *rowSet) lift(n *pg_query.Node, ctx context, nested bool) *plan.Refusal {
 	st := rs.st
 	if n == nil {
@@ -75,8 +76,8 @@ func (rs *rowSet) lift(n *pg_query.Node, ctx context, nested bool) *plan.Refusal
 	return st.elsewhereNode(n, "such an expression over the rows of FROM")
 }
 
-// liftColumns makes the columns in an expression without calls columns of the rows. Functions around them are evaluated in
-// the outer target list.
+// liftColumns makes the columns in an expression without calls columns of the rows. Functions
+// around them are evaluated in the outer target list.
 func (rs *rowSet) liftColumns(n *pg_query.Node) *plan.Refusal {
 	st := rs.st
 	beside := rs.sel.TargetList
@@ -114,8 +115,8 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *plan.Refusal {
 	if nested && c.Match.Func.Set {
 		return refusePosition(c, "the arguments of a call over the rows of FROM")
 	}
-	// Arguments without calls are columns of the rows, already cast. The others are evaluated with the rows and the results
-	// of the inner calls.
+	// Arguments without calls are columns of the rows, already cast. The others are evaluated with
+	// the rows and the results of the inner calls.
 	inner := len(rs.calls)
 	columns := make(map[string]string)
 	for i, a := range c.List {

@@ -14,18 +14,20 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// The server parses and plans the body of a function once for each place in the text that calls it, and that takes ten to
-// forty times as long as the call itself. So many calls that are served by functions become the rows of a WITH query,
-// in which each function is called in one place, if each of them is evaluated once at most:
+// The server parses and plans the body of a function once for each place in the text that calls it,
+// and that takes ten to forty times as long as the call itself. So many calls that are served by
+// functions become the rows of a WITH query, in which each function is called in one place, if each
+// of them is evaluated once at most:
 //
 //	with r_args(n, f, b, w, h1, h2, …) as (values (1, 1, case when <a condition> then 1 else 0 end, 1, <arguments>), …),
 //	     r as materialized (select a.n, a.b, case when a.f = 1 and a.b = a.w then mbus4.at_post(a.h1, …) end as f1, … from r_args a)
 //	values ((select f1 from r where n = 1 limit 1)), ((select case b when 1 then … end from r where n = 2 limit 1)), …
 //
-// f says which function the row is for, w in which branch of a CASE the call stands, and b which branch is taken. Where
-// several branches hold calls, b is looked up in a WITH query k(n, choice). The rows are in the order of the text, and a scan
-// evaluates one after the other. So each function sees what those before it have done, as if it stood where the call stands.
-// LIMIT 1 keeps scans from reading further than they must.
+// f says which function the row is for, w in which branch of a CASE the call stands, and b which
+// branch is taken. Where several branches hold calls, b is looked up in a WITH query k(n, choice).
+// The rows are in the order of the text, and a scan evaluates one after the other. So each function
+// sees what those before it have done, as if it stood where the call stands. LIMIT 1 keeps scans
+// from reading further than they must.
 //
 // If one of the calls cannot stand in a row, all calls of the statement are served by functions where they stand.
 
@@ -83,8 +85,8 @@ func (st *statement) rowsAt(p *point) *pointRows {
 // placeInRow serves a call that is evaluated once at most.
 func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 	f := c.Match.Func
-	// A call in the arguments of another would have to be in an earlier WITH query than that, and yet behind the calls before
-	// both.
+	// A call in the arguments of another would have to be in an earlier WITH query than that, and
+	// yet behind the calls before both.
 	if f.Set || f.Prelude || len(f.Params) == 0 || len(c.boundArgs()) > 0 || tree.HasOutside(st.isSet, c.List...) || st.writesBelow(c.List...) ||
 		ctx.branch.of != nil && len(ctx.guards) > 0 {
 		return refusePosition(c, placeMany)

@@ -17,9 +17,10 @@ import (
 //	with call1_args(n, <parameters>) as (values (1, …), (2, …), …), call1 as (<the fragment>)
 //	values ((select post from call1 where n = 1)), ((select post from call1 where n = 2)), …
 //
-// n is the call's number in the text. A call whose arguments hold another goes into a later set than that other. Sets are
-// small, since each look-up reads its whole set. If one of the calls cannot stand in a set, the statement is refused, and
-// then served in another way: see inRows and inPlace.
+// n is the call's number in the text. A call whose arguments hold another goes into a later set
+// than that other. Sets are small, since each look-up reads its whole set. If one of the calls
+// cannot stand in a set, the statement is refused, and then served in another way: see inRows and
+// inPlace.
 const (
 	// fewCalls is the highest number of calls in a statement of which each has WITH queries of its own.
 	fewCalls = 8
@@ -82,8 +83,9 @@ func (st *statement) placeInSet(c *call, ctx context) *plan.Refusal {
 		set.name = name
 	}
 	set.calls, set.guards = append(set.calls, c), append(set.guards, ctx.guards)
-	// The reference is volatile, as the call was. Otherwise the planner takes a UNION ALL of such SELECTs for one table with
-	// many parts, and the time for that grows with the square of their number.
+	// The reference is volatile, as the call was. Otherwise the planner takes a UNION ALL of such
+	// SELECTs for one table with many parts, and the time for that grows with the square of their
+	// number.
 	c.set, c.srf = set, c.Match.Func.Set
 	st.refer(c, set.name+" where n = "+strconv.Itoa(c.number)+" and pg_catalog.clock_timestamp() is not null")
 	return nil

@@ -8,8 +8,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// findStars finds the entries of the target list that are expanded to the columns of a row. Such an entry becomes one hidden
-// column, the row as a whole. It returns what stands in the way of that, if anything.
+// findStars finds the entries of the target list that are expanded to the columns of a row. Such an
+// entry becomes one hidden column, the row as a whole. It returns what stands in the way of that,
+// if anything.
 func (rs *rowSet) findStars() (problem string) {
 	st := rs.st
 	rs.stars = make([]func(o *splice.Output), len(rs.targets))
@@ -44,8 +45,8 @@ func (rs *rowSet) findStars() (problem string) {
 	return ""
 }
 
-// scalarItem reports whether the item of FROM with that name is a function that may yield plain values: then the item as a
-// whole is no row.
+// scalarItem reports whether the item of FROM with that name is a function that may yield plain
+// values: then the item as a whole is no row.
 func (rs *rowSet) scalarItem(name string) bool {
 	var find func(items []*pg_query.Node) bool
 	find = func(items []*pg_query.Node) bool {

@@ -93,8 +93,8 @@ func (st *statement) unplace() {
 	}
 }
 
-// checkCopied refuses native calls in the arguments of a call that is served by an expression, which may hold an argument
-// twice or not at all.
+// checkCopied refuses native calls in the arguments of a call that is served by an expression,
+// which may hold an argument twice or not at all.
 func (st *statement) checkCopied(c *call) *plan.Refusal {
 	if c.Match.Func.Effect == sqlfuncs.Writes {
 		return nil

@@ -22,8 +22,9 @@ type Source struct {
 // maxAddresses bounds what Addresses returns.
 const maxAddresses = 8
 
-// Addresses returns the addresses of the first calls of the text. alone says that the text is one call and nothing else, so that the rows
-// of the reply are what the call gives. It reads the text each time.
+// Addresses returns the addresses of the first calls of the text. alone says that the text is one
+// call and nothing else, so that the rows of the reply are what the call gives. It reads the text
+// each time.
 func (p *Plan) Addresses() (addresses []Address, alone bool) {
 	parseable := p.enc.Parseable(p.client)
 	served := p.calls[:min(len(p.calls), maxAddresses)]
@@ -54,7 +55,8 @@ func (p *Plan) Addresses() (addresses []Address, alone bool) {
 	return addresses, p.alone
 }
 
-// lastWanted returns the place of the last argument that matters, where all are given by position; -1: the name of the function says it all.
+// lastWanted returns the place of the last argument that matters, where all are given by position;
+// -1: the name of the function says it all.
 func (a *Address) lastWanted() (place int) {
 	place = -1
 	visible := a.Func.Visible()

@@ -16,8 +16,8 @@ const (
 	timeHint   = "delayed_until and expires are points in time: write '2030-12-31 23:59' or now() + interval '1 hour'."
 )
 
-// editValue adds a hint to an error of the server about a value that it met while the statement ran, or in a Bind: nothing says
-// where the value came from.
+// editValue adds a hint to an error of the server about a value that it met while the statement
+// ran, or in a Bind: nothing says where the value came from.
 func (p *Plan) editValue(r *Report) bool {
 	if r.Hint != "" || !p.postsValues() || r.Where != "" && !strings.Contains(r.Where, "$") && !strings.Contains(r.Where, "at_post") {
 		return false // or it is about what a client's function does
@@ -64,7 +64,8 @@ func (p *Plan) editArgument(r *Report, in int) {
 	}
 }
 
-// jsonForHstore reports whether the server says of a type of JSON that it does not become an hstore, in whatever language.
+// jsonForHstore reports whether the server says of a type of JSON that it does not become an
+// hstore, in whatever language.
 func jsonForHstore(message string) bool {
 	return strings.Contains(message, "json") && strings.Contains(message, "hstore")
 }

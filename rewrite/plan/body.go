@@ -7,9 +7,9 @@ import (
 	"mbusproxy/rewrite/splice"
 )
 
-// ForwardBody returns the plan for a text that is forwarded as it is, if it creates a function or a procedure, else nil. The
-// server checks the body then, and explains a call in it by a place in the client's text, as it does one that stands there
-// itself; so the plan must tell the two apart.
+// ForwardBody returns the plan for a text that is forwarded as it is, if it creates a function or a
+// procedure, else nil. The server checks the body then, and explains a call in it by a place in the
+// client's text, as it does one that stands there itself; so the plan must tell the two apart.
 func ForwardBody(text string, session Session) *Plan {
 	p := &Plan{client: text, enc: lex.EncodingOf(session.Encoding), escapes: session.EscapeStrings, server: splice.Copied(text), forwarded: true}
 	if !p.createsBody() {

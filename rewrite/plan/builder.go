@@ -66,8 +66,8 @@ func (b *Builder) Refuse(r *Refusal) (write func(o *splice.Output)) {
 // AddSelector keeps the selector of a call.
 func (b *Builder) AddSelector(g Given) { b.plan.selectors = append(b.plan.selectors, b.keep(g)) }
 
-// AddPrelude says that a call needs a prelude statement. call is its number, stmt that of its statement, values has all its
-// arguments; guard is Prelude.Guard.
+// AddPrelude says that a call needs a prelude statement. call is its number, stmt that of its
+// statement, values has all its arguments; guard is Prelude.Guard.
 func (b *Builder) AddPrelude(call, stmt int, guard string, values map[string]Given) {
 	site := b.plan.calls[call-1]
 	s := preludeCall{fn: site.fn, name: site.name, call: call, stmt: stmt, guard: guard, args: make(map[string]int, len(values))}

@@ -15,8 +15,8 @@ type Call struct {
 	Name     string // as called, folded to lower case
 }
 
-// Calls returns the calls of the text, in its order. Of equal calls that share a number only one is there. In a statement
-// that is refused some may be missing.
+// Calls returns the calls of the text, in its order. Of equal calls that share a number only one is
+// there. In a statement that is refused some may be missing.
 func (p *Plan) Calls() []Call {
 	out := make([]Call, len(p.calls))
 	for i, c := range p.calls {

@@ -147,8 +147,8 @@ func AmountHint(amount string) string {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// Files of the server's source. A report says in which of them it was made, whatever language it is in, and no client can
-// choose that: what RAISE says comes from a file of PL/pgSQL's.
+// Files of the server's source. A report says in which of them it was made, whatever language it is
+// in, and no client can choose that: what RAISE says comes from a file of PL/pgSQL's.
 const (
 	fileIntegers  = "numutils.c"   // casts to integer
 	fileFunctions = "parse_func.c" // looks for the function of a call
@@ -162,9 +162,10 @@ const (
 	fileBooleans  = "bool.c" // reads booleans
 )
 
-// editUnseen adds a hint to an error about a call that the proxy did not see, since it stands in a function, say, or is
-// of a function that there is not; about a table of the schema that there is not; or about a function in the database that
-// serves calls and is missing. body says that the text creates a function.
+// editUnseen adds a hint to an error about a call that the proxy did not see, since it stands in a
+// function, say, or is of a function that there is not; about a table of the schema that there is
+// not; or about a function in the database that serves calls and is missing. body says that the
+// text creates a function.
 func editUnseen(r *Report, body bool) bool {
 	if r.Code == codeUndefinedSchema {
 		if r.File != fileSchemas || !strings.Contains(r.Message, sqlfuncs.Schema) {
@@ -208,7 +209,8 @@ func editUnseen(r *Report, body bool) bool {
 const unseenHint = "mbusproxy serves calls of mbus4 in the statements that a client sends, not inside functions, procedures, triggers, rules and " +
 	"DO blocks. Send the call as a statement of its own, before or after this one in the transaction."
 
-// StoredHint says what code that is stored in the database can do instead of a call, if anything; it follows another sentence.
+// StoredHint says what code that is stored in the database can do instead of a call, if anything;
+// it follows another sentence.
 func StoredHint(f *sqlfuncs.Func) string {
 	switch f.Serves {
 	case "post":

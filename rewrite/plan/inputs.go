@@ -18,14 +18,15 @@ type Session struct {
 	Void []int
 	// Prepared says that the text may run more than once, and later than now.
 	Prepared bool
-	// Trace is what the messages posted get as headers beside the caller's own: the text of an hstore without single quotes and
-	// backslashes, at most WideTrace bytes; "" for nothing.
+	// Trace is what the messages posted get as headers beside the caller's own: the text of an
+	// hstore without single quotes and backslashes, at most WideTrace bytes; "" for nothing.
 	Trace string
 	// Answer says which of the text's candidates (detect.Candidate) are ours: it has a 1 in the place of each that is.
 	Answer string
 }
 
-// The lengths of Session.Trace, in bytes, for which there are plans of their own: that of a traceparent, and one with a tracestate.
+// The lengths of Session.Trace, in bytes, for which there are plans of their own: that of a
+// traceparent, and one with a tracestate.
 const (
 	NarrowTrace = 80
 	WideTrace   = 640

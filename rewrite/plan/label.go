@@ -14,9 +14,11 @@ const (
 	maxLabelName = 63
 )
 
-// Label says for people what the text calls, for example consume('orders'): the functions of its first calls as it names them, with the queue, and the
-// consumer unless that is the default one, where they are literals, or $1 where they are parameters. Nothing else of the text is in it. It is short, and safe to
-// show: a name that is long, or has in it what cannot be seen, is shown as an ellipsis.
+// Label says for people what the text calls, for example consume('orders'): the functions of its
+// first calls as it names them, with the queue, and the consumer unless that is the default one,
+// where they are literals, or $1 where they are parameters. Nothing else of the text is in it. It
+// is short, and safe to show: a name that is long, or has in it what cannot be seen, is shown as an
+// ellipsis.
 func (p *Plan) Label() string {
 	var b strings.Builder
 	addresses, _ := p.Addresses()

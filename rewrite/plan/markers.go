@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Markers are how SQL, without PL/pgSQL, raises the errors and notices of the engine: it makes the server complain about
-// a value, which the server quotes in a message of its own, in whatever language. The session's secret in a marker proves
-// that it is ours. Functions that are stored with the schema do not know it: see stored.
+// Markers are how SQL, without PL/pgSQL, raises the errors and notices of the engine: it makes the
+// server complain about a value, which the server quotes in a message of its own, in whatever
+// language. The session's secret in a marker proves that it is ours. Functions that are stored with
+// the schema do not know it: see stored.
 const (
 	// errorMarker begins a text that is cast to integer: "mbus4-error <call> <secret> <SQLSTATE> <message>"; in stored
 	// functions it is without the secret.
@@ -17,8 +18,9 @@ const (
 	refusalMarker = "mbus4-refusal "
 )
 
-// EditReport is Plan.EditReport for a report that belongs to no plan, for example that of an EXECUTE. It turns markers with
-// the session's secret into errors and notices, and explains errors about calls that the proxy did not see.
+// EditReport is Plan.EditReport for a report that belongs to no plan, for example that of an
+// EXECUTE. It turns markers with the session's secret into errors and notices, and explains errors
+// about calls that the proxy did not see.
 func EditReport(r *Report, secret string) bool {
 	if r.Code == codeInvalidText {
 		if _, ok := editMarker(r, secret, nil); ok {
@@ -38,16 +40,17 @@ var stored = regexp.MustCompile(`^[^"»«“”„']*["»«“”„'][ \x{a0}]*
 // helper matches a line of a report's context that names a function which the texts behind views use, in PL/pgSQL.
 var helper = regexp.MustCompile(`[ \x{a0}]mbus4\.at_(?:subscribers|post_given|no_consumer)_[0-9a-f]{8}\(`)
 
-// fromStored reports whether it was a stored function of ours that cast a marker to integer. Of one in PL/pgSQL the first line shows
-// the expression, the second the function.
+// fromStored reports whether it was a stored function of ours that cast a marker to integer. Of one
+// in PL/pgSQL the first line shows the expression, the second the function.
 func fromStored(r *Report) bool {
 	first, rest, _ := strings.Cut(r.Where, "\n")
 	second, _, _ := strings.Cut(rest, "\n")
 	return r.File == fileIntegers && (stored.MatchString(first) || helper.MatchString(first) || helper.MatchString(second))
 }
 
-// editMarker turns an error with the engine's marker into what the marker says. call is the number of the call, or 0 where
-// the SQL that failed belongs to none. site returns the call of a number, or nil.
+// editMarker turns an error with the engine's marker into what the marker says. call is the number
+// of the call, or 0 where the SQL that failed belongs to none. site returns the call of a number,
+// or nil.
 func editMarker(r *Report, secret string, site func(call int) *callSite) (call int, ok bool) {
 	text, ok := marked(r.Message, errorMarker)
 	if !ok {
@@ -92,10 +95,11 @@ func marked(message, marker string) (string, bool) {
 	return strings.TrimRight(text, " \u00a0"), true
 }
 
-// editNotice turns a notice with the engine's marker into what the marker says. The engine raises a NOTICE, or with an
-// SQLSTATE of class 01 a WARNING, by making the server complain about a tsquery without lexemes. Of all that an expression
-// can call, that alone gives a NOTICE (so that client_min_messages holds) and quotes its argument. A tsquery has no lexemes if
-// it is nothing but blanks and tabs, so these are the bits of the notice's text.
+// editNotice turns a notice with the engine's marker into what the marker says. The engine raises a
+// NOTICE, or with an SQLSTATE of class 01 a WARNING, by making the server complain about a tsquery
+// without lexemes. Of all that an expression can call, that alone gives a NOTICE (so that
+// client_min_messages holds) and quotes its argument. A tsquery has no lexemes if it is nothing but
+// blanks and tabs, so these are the bits of the notice's text.
 func editNotice(r *Report, secret string) bool {
 	if r.Severity != "NOTICE" || !strings.Contains(r.Message, noticeStart) {
 		return false

@@ -87,8 +87,8 @@ func (p *Plan) MakesTriggers() bool { return p.triggers }
 // GivesHeaders reports whether a call gives headers to a message, among which consume_after may be.
 func (p *Plan) GivesHeaders() bool { return p.headers }
 
-// ownText reports whether a position in the server's text lies in a piece of ours, and for which byte of the client's text
-// that piece stands. Positions count characters from 1.
+// ownText reports whether a position in the server's text lies in a piece of ours, and for which
+// byte of the client's text that piece stands. Positions count characters from 1.
 func (p *Plan) ownText(pos int) (in int, own bool) {
 	in, copied := p.Text().Origin(p.enc.ByteOffset(p.Text().SQL, pos))
 	return in, !copied
@@ -126,8 +126,8 @@ func (p *Plan) Size() int {
 // ClientText returns the client's text that the plan is for.
 func (p *Plan) ClientText() string { return p.client }
 
-// movedText is the text for the server of a plan that was transferred. It is made when it is first asked for, which it need not be
-// where a prepared statement runs the client's text.
+// movedText is the text for the server of a plan that was transferred. It is made when it is first
+// asked for, which it need not be where a prepared statement runs the client's text.
 type movedText struct {
 	from *Plan
 	to   string // the client's text

@@ -8,8 +8,8 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Prelude is a call whose work is done by a prelude statement, which runs before the statement that holds the call. What
-// stands in the call's place only reads the outcome.
+// Prelude is a call whose work is done by a prelude statement, which runs before the statement that
+// holds the call. What stands in the call's place only reads the outcome.
 type Prelude struct {
 	Func *sqlfuncs.Func
 	Name string           // as called, folded to lower case
@@ -45,8 +45,8 @@ func (p *Plan) Preludes() []Prelude {
 // Waits reports whether a call waits.
 func (p *Plan) Waits() bool { return p.wait != nil }
 
-// Wait returns the call that waits, of which Waits says that there is one. It takes no prelude statement, but its arguments have to be
-// known as if it did.
+// Wait returns the call that waits, of which Waits says that there is one. It takes no prelude
+// statement, but its arguments have to be known as if it did.
 func (p *Plan) Wait() Prelude { return p.prepare(p.wait) }
 
 // Waited returns the plan for after the wait, without what had to be known for that: very many may be kept meanwhile.
@@ -65,10 +65,10 @@ func (p *Plan) prepare(s *preludeCall) Prelude {
 	return out
 }
 
-// WithPreludes returns the plan for the simple protocol, in whose text each prelude statement stands before the
-// statement that holds its call. texts are the prelude statements in the order of Preludes, in the client's encoding.
-// Each may be several statements and may end in a semicolon, but not in a comment up to the line's end. Reports about such a
-// text point at the call.
+// WithPreludes returns the plan for the simple protocol, in whose text each prelude statement
+// stands before the statement that holds its call. texts are the prelude statements in the order of
+// Preludes, in the client's encoding. Each may be several statements and may end in a semicolon,
+// but not in a comment up to the line's end. Reports about such a text point at the call.
 func (p *Plan) WithPreludes(texts []string) *Plan {
 	q := *p
 	q.preludes, q.stmts, q.hidden = nil, nil, nil
@@ -109,12 +109,13 @@ func (p *Plan) WithPreludes(texts []string) *Plan {
 	return &q
 }
 
-// HiddenTags returns which statements of the text are prelude statements, whose replies are not for the client. Statements are
-// counted from 0 without empty ones, as the server counts them, which answers each with a CommandComplete.
+// HiddenTags returns which statements of the text are prelude statements, whose replies are not for
+// the client. Statements are counted from 0 without empty ones, as the server counts them, which
+// answers each with a CommandComplete.
 func (p *Plan) HiddenTags() []int { return p.hidden }
 
-// PreludePlan returns the plan for a prelude statement that is sent on its own: text does the work of that call of p. Errors
-// of the engine in it point at the call, others nowhere.
+// PreludePlan returns the plan for a prelude statement that is sent on its own: text does the work
+// of that call of p. Errors of the engine in it point at the call, others nowhere.
 func PreludePlan(p *Plan, call int, text string) *Plan {
 	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, server: splice.Text{SQL: text}, calls: p.calls, prelude: call, secret: p.secret}
 }

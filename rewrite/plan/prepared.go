@@ -10,11 +10,13 @@ import (
 	"mbusproxy/rewrite/splice"
 )
 
-// Preparable says how the texts with one skeleton are run by a statement that is prepared once in a session. Of those that come in a
-// Query the literals of the call's arguments become parameters. It is immutable.
+// Preparable says how the texts with one skeleton are run by a statement that is prepared once in a
+// session. Of those that come in a Query the literals of the call's arguments become parameters. It
+// is immutable.
 //
-// Only a text that names nothing but the call, columns of what it returns and aliases is preparable. What a name of the client's
-// means may change while the statement stays prepared, and so may the best plan for the client's own tables.
+// Only a text that names nothing but the call, columns of what it returns and aliases is
+// preparable. What a name of the client's means may change while the statement stays prepared, and
+// so may the best plan for the client's own tables.
 type Preparable struct {
 	id       uint64
 	base     *Plan         // of one of the texts; the server's text has the parameters; nil: no text of a Query is prepared
@@ -82,8 +84,8 @@ func integer(typ string, big bool) bool {
 	return typ == "bigint" || typ == "int8" || !big && (typ == "integer" || typ == "int4")
 }
 
-// plainCall reports whether the client's text is one call, alone in a select list or in FROM, with literals and parameters for
-// arguments; and whether there are parameters.
+// plainCall reports whether the client's text is one call, alone in a select list or in FROM, with
+// literals and parameters for arguments; and whether there are parameters.
 func (p *Plan) plainCall() (plain, parameters bool) {
 	given := len(p.given)
 	if p.wait != nil {
@@ -194,7 +196,8 @@ type Prepared struct {
 	values   []string
 }
 
-// prepare returns how another text with the skeleton is run, which the plan must fit; nil where a literal cannot be read.
+// prepare returns how another text with the skeleton is run, which the plan must fit; nil where a
+// literal cannot be read.
 func (m *Preparable) prepare(text string, literals []lex.Literal, trace string) *Prepared {
 	values := make([]string, len(m.params))
 	for i, n := range m.params {
@@ -214,8 +217,8 @@ func (m *Preparable) prepare(text string, literals []lex.Literal, trace string) 
 	return &Prepared{made: m, text: text, literals: literals, trace: trace, values: values}
 }
 
-// WithPreparable returns the plan with what Prepared and Repeatable are to return, with nil for nil and false. literals are those of
-// the plan's text.
+// WithPreparable returns the plan with what Prepared and Repeatable are to return, with nil for nil
+// and false. literals are those of the plan's text.
 func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
 	if m == nil || m.base == nil {
 		q := *p
@@ -236,8 +239,8 @@ func (p *Plan) Alone() bool { return p.alone }
 // Repeatable reports whether a statement may be prepared from the text once for all times that it comes in a Parse.
 func (p *Plan) Repeatable() bool { return p.repeatable }
 
-// Parameterized returns the plan with the trace context as a parameter of the protocol, behind those of the text; the plan itself where its
-// text has no place for one.
+// Parameterized returns the plan with the trace context as a parameter of the protocol, behind
+// those of the text; the plan itself where its text has no place for one.
 func (p *Plan) Parameterized() *Plan {
 	if p.trace == "" {
 		return p
@@ -323,8 +326,8 @@ func (p *Prepared) EditReport(r *Report) bool {
 
 const codeWrongEncoding = "22021" // character_not_in_repertoire, which has no place in the client's text either
 
-// valuesContext splits the context of an error in what the reader of a value says of it, which is one line where the value is JSON and nothing else,
-// and what is behind that.
+// valuesContext splits the context of an error in what the reader of a value says of it, which is
+// one line where the value is JSON and nothing else, and what is behind that.
 func valuesContext(r *Report) (own, rest string) {
 	if r.File != "jsonfuncs.c" {
 		return "", r.Where
@@ -333,8 +336,8 @@ func valuesContext(r *Report) (own, rest string) {
 	return own, rest
 }
 
-// parameterOf returns the n of the context that the server gives to an error about a parameter of a Bind: one line, in the server's
-// language, which ends in $n, or in the value behind it.
+// parameterOf returns the n of the context that the server gives to an error about a parameter of a
+// Bind: one line, in the server's language, which ends in $n, or in the value behind it.
 func parameterOf(where string) (n int, ok bool) {
 	line, digits, ok := strings.Cut(where, "$")
 	if !ok || strings.Contains(line, "\n") {

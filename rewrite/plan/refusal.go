@@ -13,7 +13,8 @@ type Refusal struct {
 	Detail  string
 	Hint    string
 	Offset  int // in the client's text, in bytes
-	// Place says that it is the position of a call that is refused: served in another way, the statement may be possible.
+	// Place says that it is the position of a call that is refused: served in another way, the
+	// statement may be possible.
 	Place bool
 }
 

@@ -59,8 +59,8 @@ type Report struct {
 	Where    string
 	File     string // the file of the server's source that made the report; see fileIntegers
 	Position int    // 1-based, in characters; 0: none
-	// Internal says that the proxy's own words replace the server's. Then the fields that tell where in the server's source
-	// the report was made mean nothing.
+	// Internal says that the proxy's own words replace the server's. Then the fields that tell
+	// where in the server's source the report was made mean nothing.
 	Internal bool
 }
 
@@ -114,7 +114,8 @@ func (p *Plan) EditReport(r *Report) bool {
 	return true
 }
 
-// editTwice tells what is behind the errors by which the server says that a statement has changed a row twice, where several calls may have.
+// editTwice tells what is behind the errors by which the server says that a statement has changed a
+// row twice, where several calls may have.
 func (p *Plan) editTwice(r *Report) bool {
 	if r.Code != codeTriggeredChange && r.Code != codeCardinality || r.File != fileModifies || len(p.calls) < 2 {
 		return false
@@ -133,7 +134,8 @@ func (p *Plan) editPayload(r *Report) bool {
 	return true
 }
 
-// editTaken makes the report about an iid that another transaction has taken in the meantime one of the call that gives it.
+// editTaken makes the report about an iid that another transaction has taken in the meantime one of
+// the call that gives it.
 func (p *Plan) editTaken(r *Report) bool {
 	if r.Code != codeUniqueViolation || !strings.Contains(r.Message, "message_iid") {
 		return false
@@ -167,7 +169,8 @@ func (p *Plan) explain(r *Report, c *callSite) {
 	switch {
 	case c == nil:
 	case r.Code == codeCannotCoerce:
-		// There is no cast from an argument's type to the parameter's. To the client it means that there is no such function.
+		// There is no cast from an argument's type to the parameter's. To the client it means that
+		// there is no such function.
 		r.Code, r.Detail = codeUndefinedFunction, r.Message
 		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
 		r.Hint = "The " + RoutineKind(c.fn) + " is " + c.fn.Signature(c.name) + "."
@@ -216,8 +219,8 @@ func (p *Plan) refuse(r *Report, f *Refusal) {
 	r.Internal = true
 }
 
-// editPrelude makes a report about a prelude statement one about its call. The report's context goes, for the client has
-// written nothing of what it shows.
+// editPrelude makes a report about a prelude statement one about its call. The report's context
+// goes, for the client has written nothing of what it shows.
 func (p *Plan) editPrelude(r *Report) bool {
 	call := max(p.prelude, p.firstPrelude)
 	outermost := r.Where[strings.LastIndexByte(r.Where, '\n')+1:]
@@ -229,6 +232,7 @@ func (p *Plan) editPrelude(r *Report) bool {
 	return true
 }
 
-// NoRow is a function of Postgres that takes a text, and nothing else without a cast. The argument of a call without the
-// schema is given to it where it might be a row: then the server finds no such function, instead of a column of the row.
+// NoRow is a function of Postgres that takes a text, and nothing else without a cast. The argument
+// of a call without the schema is given to it where it might be a row: then the server finds no
+// such function, instead of a column of the row.
 const NoRow = "pg_catalog.textcat"

@@ -20,8 +20,8 @@ type Value struct {
 	Serves string // of a selector or what is Checked: the Serves of its call's sqlfuncs.Func; else ""
 	// Checked is the name of the parameter of a value that is no selector and must be checked as these are; else "".
 	Checked string
-	// Joined are the values whose texts make up this one, which is null where one of them is: those between ||. nil where there
-	// is no ||.
+	// Joined are the values whose texts make up this one, which is null where one of them is: those
+	// between ||. nil where there is no ||.
 	Joined []Value
 	// Expression is what must be evaluated where nothing else gives the value; else nil.
 	Expression []ExprPiece
@@ -54,14 +54,15 @@ func (v Value) Parameters() []int {
 // Given is a Value together with where its text comes from.
 type Given struct {
 	Value
-	// Literal is the place of the string or number in the client's text that Text is read from. Where it is empty, Text is
-	// the same for all texts with the skeleton.
+	// Literal is the place of the string or number in the client's text that Text is read from.
+	// Where it is empty, Text is the same for all texts with the skeleton.
 	Literal  lex.Span
 	Negative bool // a minus stands before the number
 	unread   bool // the literal cannot be read
 
 	Parts []Given // of Joined
-	// Computed is the place of an expression in the client's text, Params are those of its parameters. They give Expression.
+	// Computed is the place of an expression in the client's text, Params are those of its
+	// parameters. They give Expression.
 	Computed lex.Span
 	Params   []ParamPlace
 }
@@ -88,8 +89,9 @@ func (g Given) move(m lex.Mover) Given {
 	return g
 }
 
-// Selectors returns the selectors and what else is Checked among the arguments of the plan's calls, in the order of the text, without those that are
-// NULL. They must have been checked before the plan's text runs.
+// Selectors returns the selectors and what else is Checked among the arguments of the plan's calls,
+// in the order of the text, without those that are NULL. They must have been checked before the
+// plan's text runs.
 func (p *Plan) Selectors() []Value {
 	out := make([]Value, len(p.selectors))
 	for i, g := range p.selectors {
@@ -98,11 +100,13 @@ func (p *Plan) Selectors() []Value {
 	return out
 }
 
-// Given reports whether something must be known before the plan's text runs: selectors, or what prelude statements need.
+// Given reports whether something must be known before the plan's text runs: selectors, or what
+// prelude statements need.
 func (p *Plan) Given() bool { return len(p.given) > 0 }
 
-// BindTime reports whether the plan is a bind-time plan, for which something is left to do when the parameters are known:
-// it has prelude statements, a call that waits, or selectors that are parameters.
+// BindTime reports whether the plan is a bind-time plan, for which something is left to do when the
+// parameters are known: it has prelude statements, a call that waits, or selectors that are
+// parameters.
 func (p *Plan) BindTime() bool {
 	return len(p.preludes) > 0 || p.wait != nil || slices.ContainsFunc(p.selectors, func(g int) bool { return len(p.given[g].Parameters()) > 0 })
 }
@@ -140,8 +144,9 @@ func (p *Plan) read(g *Given) {
 	g.Text, g.unread = text, !ok
 }
 
-// Checked returns the plan, or one that refuses a statement with a literal that cannot be read. What is kept is the plan
-// before the check, since it may be good for another text with the same skeleton.
+// Checked returns the plan, or one that refuses a statement with a literal that cannot be read.
+// What is kept is the plan before the check, since it may be good for another text with the same
+// skeleton.
 func (p *Plan) Checked() *Plan {
 	for _, g := range p.given {
 		if g.unread {

@@ -54,8 +54,9 @@ func (e *Edits) Replace(sp lex.Span, emit func(o *Output)) {
 	}
 }
 
-// Extend makes the edit of sp reach up to end: it renders what lies between and then calls emit. An insertion at end would do
-// the same, but where an outer span ends there, too, it would not be clear whether it lies inside.
+// Extend makes the edit of sp reach up to end: it renders what lies between and then calls emit. An
+// insertion at end would do the same, but where an outer span ends there, too, it would not be
+// clear whether it lies inside.
 func (e *Edits) Extend(sp lex.Span, end int, emit func(o *Output)) {
 	i, ok := e.at[sp]
 	if !ok {
@@ -75,8 +76,8 @@ func (e *Edits) Extend(sp lex.Span, end int, emit func(o *Output)) {
 // Insert adds an insertion at byte pos. Several at one place keep their order.
 func (e *Edits) Insert(pos int, emit func(o *Output)) { e.Add(lex.Span{Start: pos, End: pos}, emit) }
 
-// Render writes the client's text of sp with the edits inside it, of which one may be of all of sp. So an edit must not render
-// its own span.
+// Render writes the client's text of sp with the edits inside it, of which one may be of all of sp.
+// So an edit must not render its own span.
 func (e *Edits) Render(o *Output, sp lex.Span) {
 	if o.depth++; o.depth > maxDepth {
 		panic("rewrite: edits render each other")

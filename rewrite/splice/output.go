@@ -14,8 +14,9 @@ type Output struct {
 	depth int  // how many edits are being written inside one another
 }
 
-// maxDepth bounds edits inside edits. Calls nest less deep in anything that the parser takes. Beyond it whoever makes the edits
-// must be wrong, and a panic ends one session where endless recursion would end the process.
+// maxDepth bounds edits inside edits. Calls nest less deep in anything that the parser takes.
+// Beyond it whoever makes the edits must be wrong, and a panic ends one session where endless
+// recursion would end the process.
 const maxDepth = 10_000
 
 // Write adds text of ours that stands for the client's byte anchor.

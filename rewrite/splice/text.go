@@ -8,15 +8,16 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// The secret of a session proves that an error or notice is the engine's. Without it a marker (see package plan) might be the
-// data of a message that a client casts to integer. Nobody who writes such data can know the secret: it stands in no table and
-// no function. What shows the text of a statement (pg_stat_activity, current_query(), logs) shows it to the session, its role
-// and those who administrate the server, and in any other session it is worth nothing.
+// The secret of a session proves that an error or notice is the engine's. Without it a marker (see
+// package plan) might be the data of a message that a client casts to integer. Nobody who writes
+// such data can know the secret: it stands in no table and no function. What shows the text of a
+// statement (pg_stat_activity, current_query(), logs) shows it to the session, its role and those
+// who administrate the server, and in any other session it is worth nothing.
 //
 // Texts are shared between sessions, so they hold BlankSecret instead, in pieces of their own, and Filled replaces it.
 
-// The trace context of a statement is another each time, too. Its place is a literal of a fixed width, so that what stands behind it has
-// the same position in all texts.
+// The trace context of a statement is another each time, too. Its place is a literal of a fixed
+// width, so that what stands behind it has the same position in all texts.
 
 // SecretLen is the length of a secret in bytes.
 const SecretLen = 16
@@ -59,8 +60,8 @@ const segmentBytes = 24
 // Size returns about how many bytes the text takes.
 func (t Text) Size() int { return len(t.SQL) + segmentBytes*len(t.segs) }
 
-// Origin returns the byte of the client's text from which the byte at off was copied. If copied is false, the byte at off
-// is ours and stands for that byte.
+// Origin returns the byte of the client's text from which the byte at off was copied. If copied is
+// false, the byte at off is ours and stands for that byte.
 func (t Text) Origin(off int) (in int, copied bool) {
 	i := sort.Search(len(t.segs), func(i int) bool { return t.segs[i].out > off }) - 1
 	if i < 0 {
@@ -72,8 +73,8 @@ func (t Text) Origin(off int) (in int, copied bool) {
 	return t.segs[i].in, false
 }
 
-// Transfer returns the text that comes of another client's text with the same skeleton. m maps places of the client's text
-// to places of the other.
+// Transfer returns the text that comes of another client's text with the same skeleton. m maps
+// places of the client's text to places of the other.
 func (t Text) Transfer(text string, m lex.Mover) Text {
 	var b strings.Builder
 	b.Grow(len(t.SQL))
@@ -91,8 +92,8 @@ func (t Text) Transfer(text string, m lex.Mover) Text {
 	return Text{b.String(), segs}
 }
 
-// Filled returns the text with the secret and the trace context in their places. The context has no quotes and fits its place; "" leaves
-// the place blank, which is an empty hstore.
+// Filled returns the text with the secret and the trace context in their places. The context has no
+// quotes and fits its place; "" leaves the place blank, which is an empty hstore.
 func (t Text) Filled(secret, trace string) string {
 	var b []byte
 	for _, s := range t.segs {
@@ -122,8 +123,9 @@ type Piece struct {
 	Trace    bool // it is the place of the trace context
 }
 
-// Replace returns the text with other pieces. with gets each piece but those of the secret, with the text of the pieces before and
-// behind it, and returns what takes its place, which is ours if it is another text; false ends it.
+// Replace returns the text with other pieces. with gets each piece but those of the secret, with
+// the text of the pieces before and behind it, and returns what takes its place, which is ours if
+// it is another text; false ends it.
 func (t Text) Replace(with func(before string, piece Piece, behind string) (string, bool)) (Text, bool) {
 	var b strings.Builder
 	piece := func(i int) string {

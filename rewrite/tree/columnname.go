@@ -6,8 +6,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// ColumnName returns the name that Postgres gives to a column of a result: the alias, or what FigureColname in the server's
-// parse_target.c makes of the expression.
+// ColumnName returns the name that Postgres gives to a column of a result: the alias, or what
+// FigureColname in the server's parse_target.c makes of the expression.
 func ColumnName(t *pg_query.ResTarget) string {
 	if t.Name != "" {
 		return t.Name

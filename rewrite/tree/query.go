@@ -7,8 +7,9 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// Evaluates reports whether a statement evaluates its expressions itself. Others store them, and what is stored must not
-// hold anything of ours. bare says that the expressions cannot hold subqueries.
+// Evaluates reports whether a statement evaluates its expressions itself. Others store them, and
+// what is stored must not hold anything of ours. bare says that the expressions cannot hold
+// subqueries.
 func Evaluates(stmt *pg_query.Node) (bare, ok bool) {
 	switch n := stmt.GetNode().(type) {
 	case *pg_query.Node_SelectStmt, *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt:
@@ -40,8 +41,9 @@ func IsAggregate(n any) bool {
 	return ok && (fc.Over != nil || fc.AggFilter != nil || fc.AggStar || namesAggregate(fc))
 }
 
-// namesAggregate knows the aggregates of Postgres by name. An aggregate of a user's over a call is not known: without GROUP BY
-// its result is right all the same, with GROUP BY the server reports an error.
+// namesAggregate knows the aggregates of Postgres by name. An aggregate of a user's over a call is
+// not known: without GROUP BY its result is right all the same, with GROUP BY the server reports an
+// error.
 func namesAggregate(fc *pg_query.FuncCall) bool {
 	switch strings.ToLower(NameOf(fc.Funcname[len(fc.Funcname)-1])) {
 	case "count", "sum", "avg", "min", "max", "array_agg", "string_agg", "bool_and", "bool_or", "every", "any_value",
@@ -70,9 +72,10 @@ func OnlyTarget(sel *pg_query.SelectStmt) *pg_query.Node {
 	return sel.TargetList[0].GetResTarget().GetVal()
 }
 
-// ColumnsRead reports whether a SELECT has nothing but a target list and one function in FROM, and the targets are columns of it: not
-// the row as a whole, which a subquery gives another type. isColumn says which names are columns of it also where they are the row's own.
-// names are those of the columns in alphabetical order; nil where it reads all, or calls them by names of its own.
+// ColumnsRead reports whether a SELECT has nothing but a target list and one function in FROM, and
+// the targets are columns of it: not the row as a whole, which a subquery gives another type.
+// isColumn says which names are columns of it also where they are the row's own. names are those of
+// the columns in alphabetical order; nil where it reads all, or calls them by names of its own.
 func ColumnsRead(sel *pg_query.SelectStmt, isColumn func(name string) bool) (names []string, ok bool) {
 	if len(sel.FromClause) != 1 || ClauseOf(sel) != "" || sel.IntoClause != nil {
 		return nil, false

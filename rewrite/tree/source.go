@@ -102,7 +102,8 @@ func (s *Source) Next(i int) int {
 	return i + 1
 }
 
-// Find returns the index of the first token in [i, end) that is one of kinds and stands in no bracket that opens there; or
+// Find returns the index of the first token in [i, end) that is one of kinds and stands in no
+// bracket that opens there; or
 // -1.
 func (s *Source) Find(i, end int, kinds ...pg_query.Token) int {
 	for ; i < end && i < len(s.Toks); i = s.Next(i) {

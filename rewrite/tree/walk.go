@@ -22,7 +22,8 @@ func Children(m protoreflect.Message, visit func(protoreflect.Message)) {
 	})
 }
 
-// Walk visits m and all that lies below it, parents first. It does not go below a message for which visit returns false.
+// Walk visits m and all that lies below it, parents first. It does not go below a message for which
+// visit returns false.
 func Walk(m protoreflect.Message, visit func(protoreflect.Message) bool) {
 	var walk func(protoreflect.Message)
 	walk = func(m protoreflect.Message) {

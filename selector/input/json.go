@@ -12,8 +12,8 @@ const maxLevels = 100
 // longExponent finds numbers that may be greater than any server's.
 var longExponent = regexp.MustCompile(`[0-9][eE][-+]?[0-9]{3}`)
 
-// JSON reports whether every server reads a text as jsonb: it is JSON, and holds nothing of which some of JSON is not read: characters that no
-// text has, numbers out of range, too many levels.
+// JSON reports whether every server reads a text as jsonb: it is JSON, and holds nothing of which
+// some of JSON is not read: characters that no text has, numbers out of range, too many levels.
 func JSON(s string) bool {
 	if strings.Contains(s, `\u`) || longExponent.MatchString(s) {
 		return false

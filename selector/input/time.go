@@ -8,8 +8,8 @@ import (
 
 var timeForm = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2})([ T]([0-9]{2}:[0-9]{2})(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[-+](0[0-9]|1[0-4])(:?[0-5][0-9])?)?)?$`)
 
-// Time reads a timestamp, or a date where a clock is not wanted, in ISO 8601 and returns it as Postgres reads it under every DateStyle. A time zone
-// means nothing to a timestamp without one.
+// Time reads a timestamp, or a date where a clock is not wanted, in ISO 8601 and returns it as
+// Postgres reads it under every DateStyle. A time zone means nothing to a timestamp without one.
 func Time(s string, clocked bool) (string, bool) {
 	if s == "infinity" || s == "-infinity" {
 		return s, true

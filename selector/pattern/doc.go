@@ -1,4 +1,5 @@
-// Package pattern says which patterns a selector may hold: of LIKE ([CheckLike], [Escape]) and regular expressions ([CheckRegexp]).
+// Package pattern says which patterns a selector may hold: of LIKE ([CheckLike], [Escape]) and
+// regular expressions ([CheckRegexp]).
 //
 // # Invariants
 //

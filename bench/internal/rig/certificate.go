@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// writeCertificate makes a certificate that nobody checks, for pgbouncer and the proxy. The key is readable for whomever
-// pgbouncer runs as; it is used for this run only.
+// writeCertificate makes a certificate that nobody checks, for pgbouncer and the proxy. The key is
+// readable for whomever pgbouncer runs as; it is used for this run only.
 func writeCertificate(dir string) (cert, key string, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -18,7 +18,8 @@ func ResidentKiB(pid int) (int64, error) {
 	return n, nil
 }
 
-// treeCPU is the processor time of a process, of its children, and of those children that have ended and been waited for.
+// treeCPU is the processor time of a process, of its children, and of those children that have
+// ended and been waited for.
 func treeCPU(pid int) (time.Duration, error) {
 	_, fields, _ := strings.Cut(readText(fmt.Sprintf("/proc/%d/stat", pid)), ") ")
 	stat := strings.Fields(fields) // from the third on, see proc(5)

@@ -13,8 +13,9 @@ import (
 	"syscall"
 )
 
-// Run is the main function of a program that measures, and returns its exit status. parsed is the error of reading its flags; measure
-// says in ok whether all could be measured, and partly is what is said if not.
+// Run is the main function of a program that measures, and returns its exit status. parsed is the
+// error of reading its flags; measure says in ok whether all could be measured, and partly is what
+// is said if not.
 func Run(name, partly string, parsed error, measure func(ctx context.Context) (ok bool, err error)) (status int) {
 	if errors.Is(parsed, flag.ErrHelp) {
 		return 0

@@ -128,7 +128,8 @@ func (s *Stack) AnotherProxy(ctx context.Context, t Tools, dir string, flags ...
 	return s.startProxy(ctx, t, dir, s.Direct, flags)
 }
 
-// PooledProxy starts a pgbouncer in transaction mode that has so many connections to the server, and one more proxy before it.
+// PooledProxy starts a pgbouncer in transaction mode that has so many connections to the server,
+// and one more proxy before it.
 func (s *Stack) PooledProxy(ctx context.Context, t Tools, dir string, clients, servers int) (Path, error) {
 	dir = filepath.Join(dir, "pooled")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -268,7 +269,8 @@ func FreeAddress() (string, error) {
 	return net.JoinHostPort(loopback, strconv.Itoa(port)), err
 }
 
-// ServerCPU is the processor time of all processes that the server has and had. Of those that have ended it counts in hundredths of a second, all together.
+// ServerCPU is the processor time of all processes that the server has and had. Of those that have
+// ended it counts in hundredths of a second, all together.
 func (s *Stack) ServerCPU() (time.Duration, error) {
 	return treeCPU(s.cluster.PID())
 }

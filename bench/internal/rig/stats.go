@@ -20,10 +20,11 @@ func Median(values []float64) float64 {
 	return v[len(v)/2]
 }
 
-// Interval is the distribution-free confidence interval of the median, from order statistics: of n sorted values the k-th
-// lowest and the k-th highest, with the greatest k for which they enclose the median with the confidence wanted. Each value
-// lies below the median with probability 1/2, so that fails with probability 2·P(Binomial(n, 1/2) < k), whatever the
-// distribution is. It needs six values; for fewer it gives the extremes, and false.
+// Interval is the distribution-free confidence interval of the median, from order statistics: of n
+// sorted values the k-th lowest and the k-th highest, with the greatest k for which they enclose
+// the median with the confidence wanted. Each value lies below the median with probability 1/2, so
+// that fails with probability 2·P(Binomial(n, 1/2) < k), whatever the distribution is. It needs six
+// values; for fewer it gives the extremes, and false.
 func Interval(values []float64) (low, high float64, enough bool) {
 	n := len(values)
 	if n == 0 {

@@ -54,8 +54,8 @@ func find(name, dir string) string {
 	return path
 }
 
-// Prepare finds the tools and builds the proxy, in a temporary folder that remove takes away again with all that is in it. Other users
-// may read there, for pgbouncer may run as one.
+// Prepare finds the tools and builds the proxy, in a temporary folder that remove takes away again
+// with all that is in it. Other users may read there, for pgbouncer may run as one.
 func Prepare(ctx context.Context, name string) (t Tools, dir string, remove func() error, err error) {
 	if t, err = FindTools(); err != nil {
 		return t, "", nil, err

@@ -49,8 +49,8 @@ func (b *Bench) timeMany(ctx context.Context, r *Result) error {
 	return b.readPasses(ctx, r)
 }
 
-// moveMany has clients move all semaphores: each releases a slot, waits until the event of the next one's grant has been consumed, and goes on with
-// another semaphore.
+// moveMany has clients move all semaphores: each releases a slot, waits until the event of the next
+// one's grant has been consumed, and goes on with another semaphore.
 func (b *Bench) moveMany(ctx context.Context, r *Result) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

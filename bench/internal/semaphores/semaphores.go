@@ -141,8 +141,8 @@ func (g *grantTimer) close() {
 
 const runningOf = "from mbus4.semaphore_task t join mbus4.semaphore s on -t.semaphore_id = -s.id where s.key = '%s' and t.status in ('ACQUIRED', 'TRY_RELEASE')"
 
-// eventThere is true when the event of the one grant is there. To look at the running tasks instead would cost more than
-// granting does while an old snapshot is held.
+// eventThere is true when the event of the one grant is there. To look at the running tasks instead
+// would cost more than granting does while an old snapshot is held.
 const eventThere = "select count(*) = 1 from mbus4.consume('semaphore_events')"
 
 // one times one grant, from the commit that makes room until a query gives true.

@@ -27,8 +27,8 @@ import (
 // cluster is the server that all tests of a package share. Each test makes its own database in it.
 var cluster *pgcluster.Cluster
 
-// Main runs the tests of a package beside a server of its own, and returns the exit code. Goroutines of the engine must not
-// outlive the tests.
+// Main runs the tests of a package beside a server of its own, and returns the exit code.
+// Goroutines of the engine must not outlive the tests.
 func Main(m *testing.M) int {
 	var err error
 	cluster, err = pgcluster.Temp(pgcluster.Config{Settings: map[string]string{

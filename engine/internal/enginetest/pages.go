@@ -7,8 +7,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Pages is how many pages a statement touches; what it changes is undone. It is the least of some runs, of which the last two touch as many: one after which the
-// server's caches were emptied, which a neighbour's DROP DATABASE does, touches the catalogs too, and what plans need are some thousand pages.
+// Pages is how many pages a statement touches; what it changes is undone. It is the least of some
+// runs, of which the last two touch as many: one after which the server's caches were emptied,
+// which a neighbour's DROP DATABASE does, touches the catalogs too, and what plans need are some
+// thousand pages.
 func Pages(t *testing.T, conn *pgx.Conn, sql string, args ...any) int {
 	t.Helper()
 	least := PagesOnce(t, conn, sql, args...)

@@ -51,8 +51,8 @@ func (b *Bell) Wait(ctx context.Context, d time.Duration) {
 	<-wait.Done()
 }
 
-// Listen does so on an open connection, where a notification ends it as well, which told says. It notices at once when the server ends
-// the connection, which is an error, as the end of ctx is.
+// Listen does so on an open connection, where a notification ends it as well, which told says. It
+// notices at once when the server ends the connection, which is an error, as the end of ctx is.
 func (b *Bell) Listen(ctx context.Context, conn *pgx.Conn, d time.Duration) (told bool, err error) {
 	wait := b.begin(ctx, d)
 	defer b.end()

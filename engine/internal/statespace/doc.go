@@ -1,5 +1,5 @@
-// Package statespace explores all states that a small machine can reach, for tests of protocols: what is true of every one of them, and from
-// which of them what must come still comes.
+// Package statespace explores all states that a small machine can reach, for tests of protocols:
+// what is true of every one of them, and from which of them what must come still comes.
 //
 // # What it refuses to know
 //

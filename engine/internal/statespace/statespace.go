@@ -24,9 +24,11 @@ func (l Label) String() string {
 // Step is what may happen in a state.
 type Step[S comparable] struct {
 	Label
-	// Inner is set for a step that the machine makes by itself sooner or later. Others may happen or not: what clients do, what fails, time.
+	// Inner is set for a step that the machine makes by itself sooner or later. Others may happen
+	// or not: what clients do, what fails, time.
 	Inner bool
-	// Timed is set for one of these that comes in its own time, again and again: it may always be waited for, and it is no unrest.
+	// Timed is set for one of these that comes in its own time, again and again: it may always be
+	// waited for, and it is no unrest.
 	Timed bool
 	// Wrong says what is wrong with the step itself; "": nothing.
 	Wrong string
@@ -52,7 +54,8 @@ type edge struct {
 
 type origin struct{ from, name int32 }
 
-// Explore reaches all states from first, the nearest first, and stops at a step that is wrong. It panics where there are more than most.
+// Explore reaches all states from first, the nearest first, and stops at a step that is wrong. It
+// panics where there are more than most.
 func Explore[S comparable](first S, most int, next func(S) []Step[S]) *Space[S] {
 	s := &Space[S]{states: []S{first}, came: []origin{{-1, -1}}, at: -1}
 	numbers, names := map[S]int32{first: 0}, map[Label]int32{}
@@ -125,8 +128,9 @@ func (s *Space[S]) Always(bad func(S) string) *Counterexample {
 	return nil
 }
 
-// Comes finds the nearest state in which something is owed and from which no inner steps lead to one where it is not. Where there is none, it
-// comes in every run that makes again and again each inner step that it can make again and again.
+// Comes finds the nearest state in which something is owed and from which no inner steps lead to
+// one where it is not. Where there is none, it comes in every run that makes again and again each
+// inner step that it can make again and again.
 func (s *Space[S]) Comes(what string, owed func(S) bool) *Counterexample {
 	from := make([][]int32, len(s.states)) // from where inner steps lead
 	for i, out := range s.steps {
@@ -162,7 +166,8 @@ func (s *Space[S]) Comes(what string, owed func(S) bool) *Counterexample {
 	return nil
 }
 
-// Rests finds a state to which inner steps that are not timed lead back: the machine has nothing to do, and does not rest.
+// Rests finds a state to which inner steps that are not timed lead back: the machine has nothing to
+// do, and does not rest.
 func (s *Space[S]) Rests() *Counterexample {
 	// Whoever has no inner step to one that is left is taken away; those in circles, and before them, are left.
 	out, from := make([]int32, len(s.states)), make([][]int32, len(s.states))
@@ -204,7 +209,8 @@ func (s *Space[S]) Rests() *Counterexample {
 	return nil
 }
 
-// circle walks from a state along inner steps to states that are left until it comes where it was, and gives the steps of the circle.
+// circle walks from a state along inner steps to states that are left until it comes where it was,
+// and gives the steps of the circle.
 func (s *Space[S]) circle(at int32, left []int32) (steps []string) {
 	was := map[int32]int{}
 	for {

@@ -82,8 +82,8 @@ func Ask(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) string {
 // storedFunction is a function that serves calls in place, without the hash that ends its name.
 var storedFunction = regexp.MustCompile(`mbus4\.(at_[a-z_]+)\b`)
 
-// Stored writes the whole names of the functions that serve calls in place for mbus4.at_post and the like. conn is a direct
-// connection to a database that has them.
+// Stored writes the whole names of the functions that serve calls in place for mbus4.at_post and
+// the like. conn is a direct connection to a database that has them.
 func Stored(t *testing.T, conn *pgconn.PgConn, sql string) string {
 	t.Helper()
 	return storedFunction.ReplaceAllStringFunc(sql, func(found string) string {

@@ -35,8 +35,9 @@ func NewQueueDatabase(t *testing.T, queues ...string) string {
 	return NewQueueDatabaseAt(t, Proxied(), queues...)
 }
 
-// NewQueueDatabaseAt is NewQueueDatabase through another proxy: the shared one does not serve the database, and so grants no semaphores nor ticks
-// schedules there, of which the other may learn by its sweep only.
+// NewQueueDatabaseAt is NewQueueDatabase through another proxy: the shared one does not serve the
+// database, and so grants no semaphores nor ticks schedules there, of which the other may learn by
+// its sweep only.
 func NewQueueDatabaseAt(t *testing.T, proxy Endpoint, queues ...string) string {
 	t.Helper()
 	name := NewDatabaseFrom(t, QueueTemplate)

@@ -61,7 +61,8 @@ func NewProxyOf(t *testing.T, binary string, flags ...string) *Proxy {
 	return p
 }
 
-// BuildAt builds the program as it was at a commit of this repository. Where the sources are no clone the test is skipped.
+// BuildAt builds the program as it was at a commit of this repository. Where the sources are no
+// clone the test is skipped.
 func BuildAt(t *testing.T, commit string) (binary string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -146,7 +147,8 @@ func (p *Proxy) run(limit time.Duration) error {
 	return nil
 }
 
-// Crash kills the proxy and starts it anew, at the same address. The one who calls it is the only one who calls methods meanwhile.
+// Crash kills the proxy and starts it anew, at the same address. The one who calls it is the only
+// one who calls methods meanwhile.
 func (p *Proxy) Crash() error {
 	if err := p.cmd.Process.Kill(); err != nil {
 		return fmt.Errorf("killing the proxy: %w", err)

@@ -1,6 +1,7 @@
 package harness
 
-// Shadow has a schema evil take the place of pg_catalog in front of it: every operator, and every function, of the types that statements of ours have to do with.
+// Shadow has a schema evil take the place of pg_catalog in front of it: every operator, and every
+// function, of the types that statements of ours have to do with.
 const Shadow = `
 create schema evil;
 grant usage on schema evil to public;

@@ -16,7 +16,8 @@ const (
 	changeTimeout = 15 * time.Second
 	lockTimeout   = 3 * time.Second
 	graceTime     = 15 * time.Second // that a request waits for others, beyond the time of one statement
-	// idleInTransaction and workLimit are for a machine that is not itself: what passes them ends the session at the server, and with it the log-in.
+	// idleInTransaction and workLimit are for a machine that is not itself: what passes them ends
+	// the session at the server, and with it the log-in.
 	idleInTransaction = 30 * time.Second
 	workLimit         = time.Minute
 	connectLimit      = 15 * time.Second
@@ -74,10 +75,11 @@ func connect(ctx context.Context, dial dialer, who Credentials, methods string, 
 	return &connection{turn: make(chan struct{}, 1), pg: pg}, nil
 }
 
-// use runs f in a transaction of the connection's. The transaction ends before use returns: no snapshot outlives a request. It commits
-// if f succeeds and keep is set.
+// use runs f in a transaction of the connection's. The transaction ends before use returns: no
+// snapshot outlives a request. It commits if f succeeds and keep is set.
 //
-// A request that is given up does not interrupt f, for that would break the connection, and with it the log-in; statement_timeout bounds it.
+// A request that is given up does not interrupt f, for that would break the connection, and with it
+// the log-in; statement_timeout bounds it.
 func (c *connection) use(ctx context.Context, limit time.Duration, keep bool, f func(ctx context.Context, tx pgx.Tx) error) error {
 	patience, cancel := context.WithTimeout(ctx, limit+graceTime)
 	defer cancel()

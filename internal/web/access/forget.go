@@ -6,8 +6,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// forgetter takes the password out of what a connection keeps of its configuration, once that is made: pgx hands the configuration that it keeps to
-// tracers, and to nobody else. It traces nothing.
+// forgetter takes the password out of what a connection keeps of its configuration, once that is
+// made: pgx hands the configuration that it keeps to tracers, and to nobody else. It traces
+// nothing.
 type forgetter struct{ kept *pgx.ConnConfig }
 
 // TraceConnectStart is told what the connection keeps.

@@ -31,7 +31,8 @@ type Login struct {
 	told    string // what the next page says, once
 }
 
-// View runs f in a transaction that only reads, with the rights of the role. What f does takes no longer than a request may.
+// View runs f in a transaction that only reads, with the rights of the role. What f does takes no
+// longer than a request may.
 func (l *Login) View(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
 	return l.with(ctx, l.view, viewTimeout, false, f)
 }
@@ -95,7 +96,8 @@ func (l *Login) CloseStream() {
 	l.streams--
 }
 
-// mostStreams is how many streams of events a log-in may have: each takes a connection of the browser's, which opens six.
+// mostStreams is how many streams of events a log-in may have: each takes a connection of the
+// browser's, which opens six.
 const mostStreams = 3
 
 func (l *Login) touch(now time.Time) {

@@ -123,8 +123,9 @@ func (s *Store) Open(ctx context.Context, from netip.Addr, who Credentials) (*Lo
 	return l, nil
 }
 
-// add keeps a log-in, and ends the oldest of the role's where it has too many. Where there are too many in all, the role gives one up that has most of them,
-// if it keeps as many as the one that comes: so one role does not keep the others out.
+// add keeps a log-in, and ends the oldest of the role's where it has too many. Where there are too
+// many in all, the role gives one up that has most of them, if it keeps as many as the one that
+// comes: so one role does not keep the others out.
 func (s *Store) add(l *Login) error {
 	s.mu.Lock()
 	if s.closed {
@@ -168,7 +169,8 @@ func (s *Store) add(l *Login) error {
 // Cookie is what the browser of a log-in keeps.
 func (s *Store) Cookie(l *Login) string { return s.sign.sign("login", l.id) }
 
-// Find gives the log-in of a cookie, nil where there is none. asked says that a person wants something, and not a page that brings itself up to date.
+// Find gives the log-in of a cookie, nil where there is none. asked says that a person wants
+// something, and not a page that brings itself up to date.
 func (s *Store) Find(cookie string, asked bool) *Login {
 	id, ok := s.sign.open("login", cookie)
 	if !ok {

@@ -96,7 +96,8 @@ func TestTrustIsNoLogin(t *testing.T) {
 	}
 }
 
-// A log-in ends when nobody has used it, when it is too old, and at the latest with the Store; its sessions end with it.
+// A log-in ends when nobody has used it, when it is too old, and at the latest with the Store; its
+// sessions end with it.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	s, c, await := newTestStore(t, true)
@@ -130,8 +131,9 @@ func TestEnds(t *testing.T) {
 	await()
 }
 
-// There are so many log-ins and no more: of one role, in whatever databases, the one goes that was not used for longest. Who comes later takes the place of one
-// whose role has several, and of no other.
+// There are so many log-ins and no more: of one role, in whatever databases, the one goes that was
+// not used for longest. Who comes later takes the place of one whose role has several, and of no
+// other.
 func TestLoginsAreBounded(t *testing.T) {
 	t.Parallel()
 	s, c, _ := newTestStore(t, true)

@@ -1,4 +1,5 @@
-// Package chart works out what charts and pictures look like: numbers in, coordinates out. The SVG around them is the templates'.
+// Package chart works out what charts and pictures look like: numbers in, coordinates out. The SVG
+// around them is the templates'.
 package chart
 
 import (

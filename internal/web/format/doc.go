@@ -1,2 +1,3 @@
-// Package format writes numbers and times as people read them. None of it makes markup, and it knows nothing of what is counted.
+// Package format writes numbers and times as people read them. None of it makes markup, and it
+// knows nothing of what is counted.
 package format

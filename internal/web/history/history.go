@@ -34,7 +34,8 @@ func New() *Ring { return &Ring{series: map[string]*series{}} }
 // number is that of a time's step.
 func number(at time.Time) int64 { return at.Unix() / int64(Step/time.Second) }
 
-// Put notes values. Of a new series where there are too many none is kept, unless another one has not been told of for an hour.
+// Put notes values. Of a new series where there are too many none is kept, unless another one has
+// not been told of for an hour.
 func (r *Ring) Put(at time.Time, values map[string]float64) {
 	n := number(at)
 	r.mu.Lock()
@@ -93,7 +94,8 @@ func (r *Ring) Values(name string, now time.Time) []float64 {
 	return out
 }
 
-// Rates are how much a series that counts has grown in a second, at each step; NaN where that is not known, or where it has begun anew.
+// Rates are how much a series that counts has grown in a second, at each step; NaN where that is
+// not known, or where it has begun anew.
 func (r *Ring) Rates(name string, now time.Time) []float64 {
 	values := r.Values(name, now)
 	out := make([]float64, len(values))

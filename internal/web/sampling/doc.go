@@ -1,5 +1,5 @@
-// Package sampling notes numbers of the process and of databases every few seconds, and makes the charts of the last hour of them: a [Sampler] notes, a
-// [Figure] is a chart with its words.
+// Package sampling notes numbers of the process and of databases every few seconds, and makes the
+// charts of the last hour of them: a [Sampler] notes, a [Figure] is a chart with its words.
 //
 // # Invariants
 //

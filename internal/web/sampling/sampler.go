@@ -29,15 +29,17 @@ type Config struct {
 	MaySee func(ctx context.Context, tx pgx.Tx) (bool, error)
 }
 
-// ReadySeconds is for how long the oldest message of a row of mbus4.queues or mbus4.consumers has been ready; null where none is, or where its time is none, which
-// somebody has written past the functions.
+// ReadySeconds is for how long the oldest message of a row of mbus4.queues or mbus4.consumers has
+// been ready; null where none is, or where its time is none, which somebody has written past the
+// functions.
 const ReadySeconds = `extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) case when pg_catalog.isfinite(oldest_ready) then oldest_ready end)::float8`
 
 // mostDatabases is how many databases the sampler keeps the last hour of.
 const mostDatabases = 16
 
-// Sampler notes numbers for the charts: of the process always, of a database while somebody is logged in to it who may see its queues, in a session of such
-// a log-in. So what is kept of a database is what each role may see that may see mbus4.queues, and is shown to no other.
+// Sampler notes numbers for the charts: of the process always, of a database while somebody is
+// logged in to it who may see its queues, in a session of such a log-in. So what is kept of a
+// database is what each role may see that may see mbus4.queues, and is shown to no other.
 type Sampler struct {
 	cfg     Config
 	process *history.Ring

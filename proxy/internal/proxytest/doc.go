@@ -1,3 +1,3 @@
-// Package proxytest is what tests of several rooms of the proxy share: Rewriters that leave marks, messages, passwords, and
-// waiting.
+// Package proxytest is what tests of several rooms of the proxy share: Rewriters that leave marks,
+// messages, passwords, and waiting.
 package proxytest

@@ -41,7 +41,8 @@ func (s StaticVerifiers) Verifier(_ context.Context, role string) (string, error
 	return s[role], nil
 }
 
-// StoredVerifier is what a server keeps of a password, with the salt of RFC 7677's example, and the ClientKey that proves it.
+// StoredVerifier is what a server keeps of a password, with the salt of RFC 7677's example, and the
+// ClientKey that proves it.
 func StoredVerifier(t testing.TB, password string) (stored string, clientKey [sha256.Size]byte) {
 	t.Helper()
 	const salt = "W22ZaJ0SNY7soEsUEjb6gQ=="

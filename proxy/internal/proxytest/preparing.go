@@ -11,8 +11,8 @@ import (
 	"mbusproxy/proxy/statements"
 )
 
-// Preparing is a Rewriter for tests of statements that the proxy prepares: each text that begins as PreparingMark is run by one when it
-// comes again. Of its parameters it has none.
+// Preparing is a Rewriter for tests of statements that the proxy prepares: each text that begins as
+// PreparingMark is run by one when it comes again. Of its parameters it has none.
 type Preparing struct {
 	SQL
 	// AtOnce says that Recall knows all plans.

@@ -19,30 +19,34 @@ type Message struct {
 	cancel   context.CancelCauseFunc // of the call of the Rewriter that has a statement; nil: it has none
 	looking  *time.Timer             // of look
 	draining bool                    // no statement may wait any more
-	// asleep says that there is a statement that waits for its turn, awake that it is worth while to see to it, and ended why its wait has ended, if
-	// it was ended from outside. wake is called when awake is set.
+	// asleep says that there is a statement that waits for its turn, awake that it is worth while
+	// to see to it, and ended why its wait has ended, if it was ended from outside. wake is called
+	// when awake is set.
 	asleep, awake bool
 	ended         error
 	wake          func()
-	// atHand is set from when a message is taken up of which the Rewriter or a plan is asked until it is dealt with. The looks for a statement that waits,
-	// and its waits, are part of that.
+	// atHand is set from when a message is taken up of which the Rewriter or a plan is asked until
+	// it is dealt with. The looks for a statement that waits, and its waits, are part of that.
 	atHand bool
 	// canceled is the client's cancel of the message at hand; nil: there is none.
 	canceled *Cancellation
 }
 
-// Watch is called once, before anything else. look is called from time to time while the Rewriter has a statement, to end a session
-// whose client is gone, and gone reports whether the client of a statement that waits is gone.
+// Watch is called once, before anything else. look is called from time to time while the Rewriter
+// has a statement, to end a session whose client is gone, and gone reports whether the client of a
+// statement that waits is gone.
 func (m *Message) Watch(look func(), gone func() bool) { m.look, m.gone = look, gone }
 
-// lookEvery is the time between calls of look, lookWaiting that for a statement that waits: before such a one runs, gone is asked. A client that has ended its sending only is still there: it waits for
-// the result.
+// lookEvery is the time between calls of look, lookWaiting that for a statement that waits: before
+// such a one runs, gone is asked. A client that has ended its sending only is still there: it waits
+// for the result.
 const (
 	lookEvery   = time.Second
 	lookWaiting = 10 * time.Second
 )
 
-// Begin is called before the Rewriter gets a statement; end must be called after it. ctx is for the call. canceled is as for Spend.
+// Begin is called before the Rewriter gets a statement; end must be called after it. ctx is for the
+// call. canceled is as for Spend.
 func (m *Message) Begin(parent context.Context) (ctx context.Context, end func() (canceled bool)) {
 	ctx, cancel := context.WithCancelCause(parent)
 	m.mu.Lock()
@@ -59,7 +63,8 @@ func (m *Message) Begin(parent context.Context) (ctx context.Context, end func()
 	}
 }
 
-// GiveUp is called when the Rewriter has answered, and when the session ends: then nobody waits for its answer any more.
+// GiveUp is called when the Rewriter has answered, and when the session ends: then nobody waits for
+// its answer any more.
 func (m *Message) GiveUp() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

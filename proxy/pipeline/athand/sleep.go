@@ -5,7 +5,8 @@ import "errors"
 // ErrDraining is why a wait ends when the session is to end as soon as nothing is outstanding.
 var ErrDraining = errors.New("the session is to end")
 
-// Sleep is called when a statement is to wait for its turn; wake is called when there is something to see to, perhaps before Sleep returns.
+// Sleep is called when a statement is to wait for its turn; wake is called when there is something
+// to see to, perhaps before Sleep returns.
 func (m *Message) Sleep(wake func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,7 +80,8 @@ func (m *Message) Asleep() bool {
 	return m.asleep
 }
 
-// EndSleeps ends the wait of the statement that waits with ErrDraining, and that of every later one. It may be called from anywhere.
+// EndSleeps ends the wait of the statement that waits with ErrDraining, and that of every later
+// one. It may be called from anywhere.
 func (m *Message) EndSleeps() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

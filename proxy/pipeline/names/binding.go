@@ -6,9 +6,10 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Binding is what the name of a prepared statement or portal stands for from the moment when the server has run the
-// request or statement that says so: Parse, Bind, Close, PREPARE, DECLARE, DEALLOCATE. Without Text, Prelude and Unknown it
-// says that the name stands for nothing that matters.
+// Binding is what the name of a prepared statement or portal stands for from the moment when the
+// server has run the request or statement that says so: Parse, Bind, Close, PREPARE, DECLARE,
+// DEALLOCATE. Without Text, Prelude and Unknown it says that the name stands for nothing that
+// matters.
 //
 // The direction client to server makes bindings, and they go along with their requests. From then on only the outcome
 // changes, and Run.

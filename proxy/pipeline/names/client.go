@@ -32,8 +32,9 @@ func (n *Table) Note(b *Binding) []*Binding {
 	return []*Binding{b}
 }
 
-// NoteEffects adds the bindings that the statements of a text bring about; like has what is the same for all. It returns
-// those that make no difference to prelude statements, too: only the order of the server's command tags tells them apart.
+// NoteEffects adds the bindings that the statements of a text bring about; like has what is the
+// same for all. It returns those that make no difference to prelude statements, too: only the order
+// of the server's command tags tells them apart.
 func (n *Table) NoteEffects(effects []statements.Effect, like Binding) (bindings []*Binding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -56,8 +57,8 @@ func (n *Table) Matter() bool {
 	return n.statements.matter+n.portals.matter > 0
 }
 
-// RebindAny is called when a statement is sent that was not read and may bind any name, but for the unnamed ones, which SQL
-// does not reach.
+// RebindAny is called when a statement is sent that was not read and may bind any name, but for the
+// unnamed ones, which SQL does not reach.
 func (n *Table) RebindAny() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

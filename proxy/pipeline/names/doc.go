@@ -1,5 +1,6 @@
-// Package names knows what the prepared statements and portals of a session stand for: the [Table] holds them by their names, a
-// [Binding] is what one of them stands for from a request on, a [Text] what is remembered of the text behind it.
+// Package names knows what the prepared statements and portals of a session stand for: the [Table]
+// holds them by their names, a [Binding] is what one of them stands for from a request on, a [Text]
+// what is remembered of the text behind it.
 //
 // # Invariants
 //
@@ -12,6 +13,7 @@
 //
 // # What it refuses to know
 //
-// Messages, and the order in which requests are outstanding: package pipeline tells it what was sent ([Use]) and which replies have come. SQL: what a
-// statement does to names is a statements.Effect.
+// Messages, and the order in which requests are outstanding: package pipeline tells it what was
+// sent ([Use]) and which replies have come. SQL: what a statement does to names is a
+// statements.Effect.
 package names

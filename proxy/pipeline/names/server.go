@@ -22,7 +22,8 @@ const (
 	tagDeclare    = "DECLARE CURSOR"
 )
 
-// PlanOf returns the plan by which a report in reply to a request of that kind is edited, or nil. forgotten says that there may have been one.
+// PlanOf returns the plan by which a report in reply to a request of that kind is edited, or nil.
+// forgotten says that there may have been one.
 func (n *Table) PlanOf(kind requests.Kind, a *Use) (plan statements.Plan, forgotten bool) {
 	if !n.InUse() {
 		return nil, false
@@ -63,8 +64,8 @@ func (n *Table) Labeled(a *Use) statements.Plan {
 	return plan
 }
 
-// Replied applies a reply of type typ to a request of that kind, which is not hidden; tag is that of a CommandComplete. certain says that the
-// replies can be read in one way only.
+// Replied applies a reply of type typ to a request of that kind, which is not hidden; tag is that
+// of a CommandComplete. certain says that the replies can be read in one way only.
 func (n *Table) Replied(kind requests.Kind, a *Use, typ byte, tag string, certain bool) {
 	if !n.InUse() && a.Text == nil && len(a.Bindings) == 0 {
 		return // nothing to replace or to take away
@@ -147,8 +148,8 @@ func (n *Table) ran(kind requests.Kind, a *Use, b *Binding, tag string) {
 	}
 }
 
-// forget is called when a statement with that tag has run, after which the name does not stand for its text. If the name is
-// not known it may be any.
+// forget is called when a statement with that tag has run, after which the name does not stand for
+// its text. If the name is not known it may be any.
 func (n *Table) forget(tag string, portal bool, key string) {
 	if key != "" {
 		n.table(portal).setText(key, nil)

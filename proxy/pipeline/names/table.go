@@ -126,8 +126,8 @@ func (e *name) add(b *Binding) {
 	e.kept += b.size()
 }
 
-// settle takes b, the outcome of which is known now, out of outstanding, and what was sent before it as well if b is what
-// the name stands for now. If b is not among them it changes nothing.
+// settle takes b, the outcome of which is known now, out of outstanding, and what was sent before
+// it as well if b is what the name stands for now. If b is not among them it changes nothing.
 func (e *name) settle(b *Binding, state requests.State) {
 	i := slices.Index(e.outstanding, b)
 	switch {

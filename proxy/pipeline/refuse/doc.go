@@ -1,5 +1,6 @@
-// Package refuse has what the proxy itself answers to a message in a session: each function but [Unread] makes a Plan for which the server fails, and whose
-// EditReport puts the proxy's words in the place of the server's. So the order of the replies and the state of the transaction are the
+// Package refuse has what the proxy itself answers to a message in a session: each function but
+// [Unread] makes a Plan for which the server fails, and whose EditReport puts the proxy's words in
+// the place of the server's. So the order of the replies and the state of the transaction are the
 // server's.
 //
 // # Invariants

@@ -9,8 +9,9 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// failure is a Plan of the proxy's own for a message that is refused. The server is made to fail, and its ErrorResponse is
-// replaced by this one; so the order of the replies and the state of the transaction are the server's.
+// failure is a Plan of the proxy's own for a message that is refused. The server is made to fail,
+// and its ErrorResponse is replaced by this one; so the order of the replies and the state of the
+// transaction are the server's.
 type failure struct{ code, message, detail, hint string }
 
 // failingSQL fails when it is analysed. If the transaction has failed before, the server says that instead.
@@ -20,8 +21,8 @@ func (*failure) SQL() string { return failingSQL }
 
 func (*failure) Size() int { return len(failingSQL) }
 
-// EditReport puts the failure in the place of any ERROR, except the one which says that the transaction had failed before.
-// Notices, FATAL and PANIC stay.
+// EditReport puts the failure in the place of any ERROR, except the one which says that the
+// transaction had failed before. Notices, FATAL and PANIC stay.
 func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 	if r.SeverityUnlocalized != "ERROR" || r.Code == CodeFailedTransaction {
 		return false

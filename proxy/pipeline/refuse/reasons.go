@@ -98,8 +98,8 @@ func Deallocated() statements.Plan {
 	}
 }
 
-// Unread makes of a report about a text that was not read one that says so. The code becomes that of a limit, for in a shorter text
-// nothing would be missing.
+// Unread makes of a report about a text that was not read one that says so. The code becomes that
+// of a limit, for in a shorter text nothing would be missing.
 func Unread(r *pgproto3.ErrorResponse) {
 	r.Code = codeProgramLimit
 	r.Detail = unreadDetail + " This text was not looked at."

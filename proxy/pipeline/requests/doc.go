@@ -1,5 +1,5 @@
-// Package requests has the rules of the protocol for requests: of which [Kind] a message of the client is, which replies the server may
-// give to it, and what becomes of it, the [Outcome].
+// Package requests has the rules of the protocol for requests: of which [Kind] a message of the
+// client is, which replies the server may give to it, and what becomes of it, the [Outcome].
 //
 // # Invariants
 //
@@ -7,5 +7,6 @@
 //
 // # What it refuses to know
 //
-// Which requests are outstanding, and to which of them a reply belongs: that is package pipeline's. It does no input or output.
+// Which requests are outstanding, and to which of them a reply belongs: that is package pipeline's.
+// It does no input or output.
 package requests

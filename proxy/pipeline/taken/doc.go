@@ -1,5 +1,6 @@
-// Package taken counts the messages that the open transaction of a session has taken, for people who look at it from outside: until it ends they are held, and nobody
-// else gets them. [Messages] is told which commands have run and what the server's ReadyForQuery says.
+// Package taken counts the messages that the open transaction of a session has taken, for people
+// who look at it from outside: until it ends they are held, and nobody else gets them. [Messages]
+// is told which commands have run and what the server's ReadyForQuery says.
 //
 // # Invariants
 //

@@ -10,13 +10,15 @@ import (
 
 // Messages counts what the open transaction has taken. It belongs to the direction server to client, but for Shown.
 //
-// The server does not say to which savepoint a transaction is rolled back. It is taken to be the last one, as with drivers and nested blocks it
-// is; where it is another one, too many are counted until the transaction ends, never too few.
+// The server does not say to which savepoint a transaction is rolled back. It is taken to be the
+// last one, as with drivers and nested blocks it is; where it is another one, too many are counted
+// until the transaction ends, never too few.
 type Messages struct {
 	shown atomic.Int64 // see Shown
 	n     int64
 	some  bool // a statement has taken what its reply does not tell
-	// savepoints are those set since the first message was taken, the last one at the end. Those before it need not be known: nothing was held then.
+	// savepoints are those set since the first message was taken, the last one at the end. Those
+	// before it need not be known: nothing was held then.
 	savepoints []savepoint
 }
 
@@ -108,7 +110,8 @@ func (h *Messages) back() {
 	}
 }
 
-// Ready notes the status of a ReadyForQuery, where something is held. What a transaction has taken since its last savepoint it loses when it fails.
+// Ready notes the status of a ReadyForQuery, where something is held. What a transaction has taken
+// since its last savepoint it loses when it fails.
 func (h *Messages) Ready(status byte) {
 	switch status {
 	case 'I':

@@ -83,7 +83,8 @@ func TestHeldMessagesOfRandomTransactions(t *testing.T) {
 	}
 }
 
-// A driver that sets a savepoint before each statement and releases none makes nothing grow, and what cannot be kept is not known.
+// A driver that sets a savepoint before each statement and releases none makes nothing grow, and
+// what cannot be kept is not known.
 func TestHeldMessagesAreBounded(t *testing.T) {
 	var h Messages
 	h.Took(taking{takes: statements.TakesRows}, "SELECT 1")
@@ -102,7 +103,8 @@ func TestHeldMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// Of what the reply does not tell nothing is shown until the end of the transaction; what takes nothing changes nothing.
+// Of what the reply does not tell nothing is shown until the end of the transaction; what takes
+// nothing changes nothing.
 func TestHeldMessagesNotKnown(t *testing.T) {
 	var h Messages
 	h.Took(taking{takes: statements.TakesNothing}, "SELECT 5")

@@ -42,8 +42,9 @@ const (
 	Delivering
 	// DeliveringHalfClosed is Delivering where the client's stream has ended.
 	DeliveringHalfClosed
-	// Lingering is entered when the client has been sent everything. It is to close, and until then what it sends is
-	// read and thrown away: to close a socket with unread input makes the client's system discard what it has not read yet.
+	// Lingering is entered when the client has been sent everything. It is to close, and until then
+	// what it sends is read and thrown away: to close a socket with unread input makes the client's
+	// system discard what it has not read yet.
 	Lingering
 	// Closed is entered once, when both connections are closed. Every event is too late.
 	Closed
@@ -117,8 +118,9 @@ type Facts struct {
 	Provoked bool
 }
 
-// Actions are what the driver is to do: StopRewriter and the timer first, then the last message to the client, Terminate before
-// ShutServer. ShutClient comes after the last message; a loop does it last of all, because it reports Delivered from within.
+// Actions are what the driver is to do: StopRewriter and the timer first, then the last message to
+// the client, Terminate before ShutServer. ShutClient comes after the last message; a loop does it
+// last of all, because it reports Delivered from within.
 type Actions uint16
 
 const (
@@ -136,8 +138,8 @@ const (
 	ShutClient
 	// Terminate sends the server a Terminate.
 	Terminate
-	// ShutServer half closes the connection to the server. Where the server is not read any more, a loop first throws away
-	// what has not been sent to it.
+	// ShutServer half closes the connection to the server. Where the server is not read any more, a
+	// loop first throws away what has not been sent to it.
 	ShutServer
 	// Close closes both connections.
 	Close
