@@ -44,7 +44,13 @@ func TestPagesAreBounded(t *testing.T) {
 	v.mustLogIn(s.user, s.database)
 	for _, path := range []string{"", "dead", "dead/preview?kind=redrive", "messages?queue=orders", "messages?queue=orders&state=delayed", "messages?queue=dmq", "messages?queue=dmq&column=data&key=d", "message?iid=dead1", "message?iid=behind", "queue?name=orders", "work", "operations", "sessions", "horizon", "semaphores"} {
 		var a answer
-		peak := proxy.Peak(t, func() { a = v.get(path) })
+		peak := proxy.Peak(t, func() {
+			for range 10 { // on a busy machine the server may take longer to read so much than a page gives it
+				if a = v.get(path); a.status != http.StatusServiceUnavailable {
+					return
+				}
+			}
+		})
 		if t.Logf("%s: %d, %d bytes, RSS %d MiB at most", path, a.status, len(a.text), peak>>20); peak > pageMemory || a.status != http.StatusOK {
 			t.Errorf("%s: status %d, the proxy takes %d MiB", path, a.status, peak>>20)
 		}
