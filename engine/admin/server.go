@@ -90,12 +90,7 @@ func Parse(dsn string) (*Server, error) {
 	cfg.OnNotification = func(c *pgconn.PgConn, n *pgconn.Notification) {
 		if n.PID != c.PID() {
 			payloads, _ := c.CustomData()[told].([]string)
-			switch {
-			case len(payloads) >= mostTold:
-				payloads[0] = "" // a payload that says nothing stands for all that are not kept
-			case !slices.Contains(payloads, n.Payload):
-				c.CustomData()[told] = append(payloads, n.Payload)
-			}
+			c.CustomData()[told] = keep(payloads, n.Payload)
 		}
 	}
 	if cfg.RuntimeParams["application_name"] == "" {
@@ -142,8 +137,27 @@ func connectError(database string, err error) *refusal.Error {
 
 const told = "told"
 
-// mostTold is how many payloads are kept.
-const mostTold = 64
+// What is kept of notifications: so many payloads, and none that is longer than those of the proxy's.
+const (
+	mostTold      = 64
+	mostToldBytes = 32
+)
+
+// keep adds a payload to those kept. One that is not kept itself is kept as an empty one, which stands
+// for anything.
+func keep(payloads []string, payload string) []string {
+	if len(payload) > mostToldBytes {
+		payload = ""
+	}
+	switch {
+	case slices.Contains(payloads, payload):
+		return payloads
+	case len(payloads) < mostTold:
+		return append(payloads, payload)
+	}
+	payloads[0] = ""
+	return payloads
+}
 
 // Told returns the payloads of what other sessions have notified one of ours since Told was called
 // last for it; one that is empty stands for anything. It belongs to whoever uses conn.

@@ -2,6 +2,8 @@ package admin_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"mbusproxy/engine/admin"
@@ -9,7 +11,7 @@ import (
 	"mbusproxy/engine/refusal"
 )
 
-// Any role may notify: what it sends is not kept.
+// Any role may notify: of what it sends a bounded part is kept, and what stands for the rest.
 func TestNotificationsAreNotKept(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)
@@ -21,12 +23,26 @@ func TestNotificationsAreNotKept(t *testing.T) {
 	enginetest.Exec(t, conn, "listen anything")
 	hostile := enginetest.ConnectTo(t, enginetest.DSNAs(t, name, enginetest.NewRole(t, name)))
 	enginetest.Exec(t, hostile, "select pg_notify('anything', n::text) from generate_series(1, 1000) n")
+	enginetest.Exec(t, hostile, "select pg_notify('anything', repeat('x', 7999))")
 	n, err := conn.WaitForNotification(enginetest.Context(t)) // the wait ends all the same
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n != nil {
 		t.Errorf("kept %+v", n)
+	}
+	// What is beyond 64, and that of 7,999 bytes, which comes last, stand as an empty one among those kept.
+	for {
+		payloads := admin.Told(conn)
+		if bytes := len(strings.Join(payloads, "")); len(payloads) > 64 || bytes > 64*32 {
+			t.Fatalf("%d payloads are kept, of %d bytes", len(payloads), bytes)
+		}
+		if slices.Contains(payloads, "") {
+			break
+		}
+		if _, err := conn.WaitForNotification(enginetest.Context(t)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
