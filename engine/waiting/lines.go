@@ -45,6 +45,9 @@ type line struct {
 	// owed says that somebody has posted while one of the others had his turn: when he leaves with
 	// a message, the next has his at once.
 	owed bool
+	// vain says that who was woken last has found nothing, and nobody has found anything since: the
+	// consumer has a selector, perhaps. A post does not wake its first then, but has it looked at.
+	vain bool
 	// fresh says that it is to be looked at as soon as somebody waits: somebody may have missed
 	// something, or nobody knows when its next delay ends.
 	fresh bool
@@ -198,7 +201,7 @@ func (p *Place) Awake() (over bool) {
 func (l *Lines) enter(p *Place) (ring bool) {
 	of := p.line
 	if p.woken {
-		p.woken = false
+		p.woken, of.vain = false, true
 		of.turns--
 	}
 	l.queue(p)
@@ -237,8 +240,9 @@ func (p *Place) Leave(served bool) {
 		p.stands = false
 		l.leave(p)
 	}
-	if served && of.served < of.asked {
-		of.served++
+	if served {
+		of.vain = false
+		of.served = min(of.served+1, of.asked)
 	}
 	if p.woken {
 		p.woken = false

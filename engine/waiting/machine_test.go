@@ -87,6 +87,7 @@ type proxyState struct {
 	turns   [mostLines]uint8
 	served  [mostLines]uint8
 	owed    [mostLines]bool
+	vain    [mostLines]bool
 	fresh   [mostLines]bool
 	again   [mostLines]bool
 
@@ -215,7 +216,7 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 			n := m.line[i]
 			of = l.begin(key)
 			of.turns, of.fresh, of.again, of.asked, of.served, of.owed = int(p.turns[n]), p.fresh[n], p.again[n], int(p.asked[n]), int(p.served[n]), p.owed[n]
-			of.delayEnds = instant(p.delayEnds[n])
+			of.vain, of.delayEnds = p.vain[n], instant(p.delayEnds[n])
 		}
 		of.places++
 		place := &Place{lines: l, line: of, number: uint64(c.rank), version: 1, woken: c.woken}
@@ -266,10 +267,10 @@ func (m *machine) with(s *state, proxy int, do func(l *Lines, places *[mostCalls
 	p.rung = p.rung || *rung
 	p.changed, p.touched = l.changed != lookNever, inQueuesOf(l.touched)
 	for i := range mostLines {
-		p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i], p.delayEnds[i] = 0, false, false, 0, false, 0
+		p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i], p.vain[i], p.delayEnds[i] = 0, false, false, 0, false, false, 0
 		if of := l.lines[keyOf(i, m.selective)]; of != nil {
 			p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i] = uint8(of.turns), of.fresh, of.again, uint8(of.served), of.owed
-			if !of.delayEnds.IsZero() {
+			if p.vain[i] = of.vain; !of.delayEnds.IsZero() {
 				p.delayEnds[i] = uint8(of.delayEnds.Unix())
 			}
 		}

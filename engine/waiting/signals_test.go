@@ -46,6 +46,40 @@ func TestServedDuringLook(t *testing.T) {
 	}
 }
 
+// A post that a consumer does not want wakes the first of its line once, and those that follow have the line looked at, until somebody has found
+// something.
+func TestPostInVain(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	p := waiters(l, key, 1)[0]
+	l.ask(true)
+	l.tell(key, found{})
+	l.Signal(AnyQueue, true)
+	if !p.woken {
+		t.Fatal("not woken by the first post")
+	}
+	p.Look()
+	p.enter() // it has found nothing
+	l.Signal(AnyQueue, true)
+	if how, _, _ := l.pending(); p.woken || how != lookNow {
+		t.Errorf("woken by the second post: %v, a look %d", p.woken, how)
+	}
+	if asked := l.ask(false); len(asked) != 1 {
+		t.Errorf("asked %v", asked)
+	}
+	l.tell(key, found{ready: 1})
+	if !p.woken {
+		t.Fatal("not woken for what the look has found")
+	}
+	next := waiters(l, key, 1)[0]
+	p.Leave(true)
+	l.ask(true)
+	l.tell(key, found{})
+	if l.Signal(AnyQueue, true); !next.woken {
+		t.Error("not woken by a post after somebody has found something")
+	}
+}
+
 // A post while the first has his turn wakes the next when that has a message, and nobody when he
 // has none: then the look does.
 func TestPostDuringTurn(t *testing.T) {

@@ -239,6 +239,29 @@ func TestPostWakesItsQueueOnly(t *testing.T) {
 	}
 }
 
+// Posts that the selector of a consumer does not select wake who waits for it once at most.
+func TestPostWakesWhomItIsFor(t *testing.T) {
+	t.Parallel()
+	proxy, database := unswept(t), harness.NewQueueDatabase(t, "q")
+	direct, poster, waiter := harness.Connect(t, harness.Direct(), database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database)
+	harness.Ask(t, poster, `select mbus4.create_consumer('q', 'few', $$t.data->'n' = 'mine'$$)`)
+	a := ask(t, waiter, `select data->'n' from mbus4.consume('q', 'few', wait => '1h')`)
+	awaitWaiting(t, direct, waiter)
+	const since = `select state_change from pg_stat_activity where pid = $1`
+	before := harness.Ask(t, direct, since, int(waiter.PID()))
+	harness.Ask(t, poster, `select mbus4.post('q', 'n=>other')`)
+	harness.Await(t, direct, 20*time.Second, `select state_change > $2::timestamptz and state = 'idle' from pg_stat_activity where pid = $1`, int(waiter.PID()), before)
+	before = harness.Ask(t, direct, since, int(waiter.PID()))
+	for range 20 {
+		harness.Ask(t, poster, `select mbus4.post('q', 'n=>other')`)
+	}
+	if after := harness.Ask(t, direct, since, int(waiter.PID())); after != before {
+		t.Errorf("it has looked at %s and at %s", before, after)
+	}
+	harness.Ask(t, poster, `select mbus4.post('q', 'n=>mine')`)
+	a.want(t, "mine")
+}
+
 // A proxy that drains ends waits.
 func TestWaitDrain(t *testing.T) {
 	t.Parallel()
