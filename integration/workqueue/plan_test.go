@@ -31,6 +31,11 @@ func TestWorkQueuePlans(t *testing.T) {
 		t.Helper()
 		for _, c := range calls {
 			got := harness.PagesTouched(t, conn, c.sql)
+			for range 2 { // an autovacuum under way sends an update to pages that have no room any more
+				if got > c.pages {
+					got = min(got, harness.PagesTouched(t, conn, c.sql))
+				}
+			}
 			t.Logf("%s: %s: %v pages", what, c.sql, got)
 			if got > c.pages {
 				t.Errorf("%s: %s touches %v pages, more than %v", what, c.sql, got, c.pages)
