@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostStates  = 3_000_000
+	mostStates  = 8_000_000
 	doesNotCome = "does not come"
 	doesNotRest = "does not rest"
 	notTheFirst = "before the first of the line"
