@@ -112,6 +112,16 @@ func TestWaitWakes(t *testing.T) {
 			harness.Ask(t, other, `begin; select mbus4.post('q', 'n=>1'); select mbus4.fail(lease) from mbus4.lease('q'); commit`)
 			harness.Want(t, other, "1", `select mbus4.redrive('q')`)
 		},
+		"ordered behind a lease": func(t *testing.T, direct, other *pgconn.PgConn) {
+			harness.Ask(t, other, `select mbus4.create_queue('first', 1)`)
+			harness.Ask(t, other, `select mbus4.post('first', '', iid => 'a')`)
+			harness.Ask(t, other, `select mbus4.post('q', 'n=>1', headers => '`+strings.ReplaceAll(harness.WaitFor("a"), "'", "''")+`')`)
+			lease := harness.Ask(t, other, `select lease from mbus4.lease('first', lease => '1h')`)
+			// The looks for what was before are over.
+			harness.Await(t, direct, 20*time.Second, `select clock_timestamp() - state_change > interval '300 ms' from pg_stat_activity
+				where application_name = 'mbusproxy waiting' and datname = current_database()`)
+			harness.Want(t, other, "t", `select mbus4.ack($1)`, lease)
+		},
 		"grant of a semaphore": func(t *testing.T, _, other *pgconn.PgConn) {
 			harness.Ask(t, other, "select mbus4.create_trigger('semaphore_events', 'q')")
 			harness.Ask(t, other, "begin; select mbus4.semaphore_get_or_create('s'); select mbus4.semaphore_enqueue('s', 1, 0); commit")

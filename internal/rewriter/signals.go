@@ -62,8 +62,11 @@ func (p wirePlan) queues() (q waiting.Queues) {
 		case "lease":
 			q |= waiting.QueuesOf("dmq") // where those go whose attempts are used up
 		case "post", "consume", "consumen", "consume_json", "dyn_consume", "take_from":
-		case "ack":
-			continue // what it removes was nobody else's, and makes way for nothing but what waits for it (engine.Database.NoteMessages)
+		case "ack": // what it removes was nobody else's, and makes way for nothing but messages that wait for it
+			if p.db.Site().Ordered {
+				return waiting.AnyQueue
+			}
+			continue
 		default:
 			if a.Func.Effect == sqlfuncs.Reads || a.Func.Effect == sqlfuncs.Draws {
 				continue
