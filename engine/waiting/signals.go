@@ -82,8 +82,9 @@ func (l *Lines) hurry(to urgency, queues Queues) (ring bool) {
 	return true
 }
 
-// wakeFirst gives the first of each line of those queues a turn where nobody has one, and it is likely
-// that he finds something. l.mu is held. all says that there is no line of them left in which somebody waits and nobody has a turn.
+// wakeFirst gives the first of each line of those queues a turn where nobody has one, and it is
+// likely that he finds something. l.mu is held. all says that there is no line of them left in which
+// somebody waits and nobody has a turn.
 func (l *Lines) wakeFirst(queues Queues) (all bool) {
 	all = true
 	for of := range l.of.among(queues) {

@@ -101,7 +101,9 @@ func (w *Watcher) Stop() { w.service.Stop() }
 // Note tells that a transaction has ended that may have made something deliverable in those queues,
 // posted that it has called functions that post. It does not wait.
 func (w *Watcher) Note(queues Queues, posted bool) {
-	queues = w.spread(queues)
+	if queues = w.spread(queues); queues == 0 {
+		return
+	}
 	w.Lines.Signal(queues, posted)
 	if !w.busy.Load() {
 		w.busy.Store(true)
