@@ -128,7 +128,7 @@ func TestGoalsHaveCells(t *testing.T) {
 	for _, mode := range tracingModes { // they have proxies of their own
 		cells = append(cells, tracedCell(mode, b.stack.Proxy, b.stack.Proxy, b.stack.Proxy))
 	}
-	cells = append(cells, watchedCells(b.stack.Proxy, b.stack.Proxy, b.stack.Proxy)...)
+	cells = append(cells, watchedCells(b.stack.Proxy, b.stack.Proxy, b.stack.Proxy, b.stack.Proxy)...)
 	for _, c := range cells {
 		if arms[c.name] != nil {
 			t.Errorf("two cells are called %s", c.name)
@@ -147,10 +147,11 @@ func TestGoalsHaveCells(t *testing.T) {
 	}
 }
 
-// The order changes from round to round.
-func TestRoundsAlternate(t *testing.T) {
+// All arms run in each round, and their own turn is behind each as often as behind the others.
+func TestRoundsHaveAllOrders(t *testing.T) {
+	const rounds = 2000
 	var ran []string
-	c := &cell{name: "x", many: true}
+	c := &cell{name: "x"}
 	for _, a := range []arm{{name: "a"}, {name: "b"}, {name: "c"}} {
 		a.run = func(context.Context) (sample, error) {
 			ran = append(ran, a.name)
@@ -158,10 +159,23 @@ func TestRoundsAlternate(t *testing.T) {
 		}
 		c.arms = append(c.arms, a)
 	}
-	b := &bench{opt: options{rounds: 2}, say: io.Discard}
-	r := b.run(t.Context(), c)
-	if got := strings.Join(ran, ""); got != "abccbaabccbaabc" || r.err != nil {
-		t.Errorf("ran %s, error %v", got, r.err)
+	b := &bench{opt: options{rounds: rounds}, say: io.Discard}
+	if r := b.run(t.Context(), c); r.err != nil || len(ran) != 3*rounds {
+		t.Fatalf("%d runs, error %v", len(ran), r.err)
+	}
+	after := map[string]int{}
+	for i := range ran {
+		if i%3 == 2 && (ran[i] == ran[i-1] || ran[i] == ran[i-2] || ran[i-1] == ran[i-2]) {
+			t.Fatalf("round %d: %v", i/3, ran[i-2:i+1])
+		}
+		if i%3 == 0 && i > 0 && ran[i] == ran[i-1] {
+			after[ran[i]]++
+		}
+	}
+	for _, a := range c.arms {
+		if n := after[a.name]; n < rounds/9*8/10 || n > rounds/9*12/10 { // three standard deviations
+			t.Errorf("%s has run after itself %d times, not about %d", a.name, n, rounds/9)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 
 	"mbusproxy/bench/internal/rig"
@@ -30,6 +31,15 @@ type result struct {
 	samples map[string][]sample
 	note    string
 	err     error // the cell failed or is invalid
+}
+
+// orders returns a function that gives the order in which n arms take their next turns: another one
+// each time, the same ones in each run. Whose turn comes after its own finds the machine's caches
+// warm, so the orders must not let that happen to some arms more often than to others, as it does to
+// the first and the last where each second round goes the other way round.
+func orders(n int) func() []int {
+	random := rand.New(rand.NewPCG(0, uint64(n))) //nolint:gosec // no secret
+	return func() []int { return random.Perm(n) }
 }
 
 // run measures a cell: the arms take turns.
@@ -61,12 +71,10 @@ func (b *bench) run(ctx context.Context, c *cell) *result {
 	if c.many {
 		rounds = b.opt.manyRounds()
 	}
-	for round := range rounds {
-		for i := range c.arms {
+	order := orders(len(c.arms))
+	for range rounds {
+		for _, i := range order() {
 			a := c.arms[i]
-			if round%2 == 1 { // the other way round, so that what drifts favours nobody
-				a = c.arms[len(c.arms)-1-i]
-			}
 			s, err := a.run(ctx)
 			if err != nil {
 				return fail(fmt.Errorf("%s: %w", a.name, err))

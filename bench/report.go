@@ -38,7 +38,7 @@ func (r *report) valid() bool {
 const preamble = `# Benchmark
 
 Written by ` + "`make bench`" + `; do not edit. The arms of a line ran in turns within one run on one machine,
-which Postgres, the clients and whatever stands between them share; every second round the other way round. Throughput is in transactions a
+which Postgres, the clients and whatever stands between them share, in another order in each round. Throughput is in transactions a
 second, the median of the rounds; the beginning of each run does not count. A ratio is the median of the rounds' ratios; behind it
 its 95 % confidence interval, by order statistics, which holds for any distribution. With fewer than six rounds there is none, and the extremes stand there.
 

@@ -47,11 +47,9 @@ func (b *bench) takeTurns(ctx context.Context, c *cell, r *result) (err error) {
 			return fmt.Errorf("%s: %w", c.turns[i].name, err)
 		}
 	}
+	order := orders(len(c.turns))
 	for round := range turnsUnseen + turnsEach*b.opt.manyRounds() {
-		for i := range c.turns {
-			if round%2 == 1 { // the other way round, as in run
-				i = len(c.turns) - 1 - i
-			}
+		for _, i := range order() {
 			t := &c.turns[i]
 			if t.stock != nil {
 				if err := t.stock.provide(ctx, b); err != nil {

@@ -18,6 +18,7 @@ const (
 	watchedName = "watched"
 	// Arms: a proxy that nobody looks at, one before the same server that is looked at, and one that traces besides.
 	alonePath   = "proxy"
+	otherPath   = "proxy, another" // as alonePath: what the ratio of equal proxies is
 	watchedPath = "proxy, watched"
 	tracedPath  = "proxy, watched and traced"
 
@@ -34,7 +35,7 @@ var watchedActions = []string{"select", "post", "consume"} //nolint:gochecknoglo
 
 // watchedCells compare what goes through a proxy with metrics, page and console in use, and through
 // one with tracing as well, with what goes through one without.
-func watchedCells(alone, watched, traced rig.Path) []*cell {
+func watchedCells(alone, other, watched, traced rig.Path) []*cell {
 	var cells []*cell
 	for _, action := range watchedActions {
 		for _, mode := range protocols {
@@ -46,7 +47,7 @@ func watchedCells(alone, watched, traced rig.Path) []*cell {
 			for _, x := range []struct {
 				name string
 				path rig.Path
-			}{{alonePath, alone}, {watchedPath, watched}, {tracedPath, traced}} {
+			}{{alonePath, alone}, {otherPath, other}, {watchedPath, watched}, {tracedPath, traced}} {
 				c.turns = append(c.turns, watchedTurn(action, mode, x.name, x.path, work))
 			}
 			cells = append(cells, c)
@@ -68,10 +69,10 @@ func watchedTurn(action, mode, name string, path rig.Path, work *stock) turn {
 	return t
 }
 
-// watched starts two more proxies, with all that lets them be looked at, looks at them all the
+// watched starts three more proxies, two of them with all that lets them be looked at, looks at these all the
 // time, and runs the cells.
 func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) {
-	if len(b.wantedOf(watchedCells(rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
+	if len(b.wantedOf(watchedCells(rig.Path{}, rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
 		return nil
 	}
 	sink, _ := collector()
@@ -99,7 +100,11 @@ func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) 
 			})
 		})
 	}
-	for _, c := range b.wantedOf(watchedCells(b.stack.Proxy, paths[0], paths[1])) {
+	other, err := b.stack.AnotherProxy(ctx, b.tools, dir)
+	if err != nil {
+		return err
+	}
+	for _, c := range b.wantedOf(watchedCells(b.stack.Proxy, other, paths[0], paths[1])) {
 		r.cells = append(r.cells, b.run(ctx, c))
 	}
 	stop()
@@ -144,7 +149,7 @@ func scrape(ctx context.Context, address string) error {
 
 // watchedTable shows what being looked at costs.
 func (r *report) watchedTable(b *strings.Builder) {
-	rows := [][]string{{"What", "Protocol", "Clients", alonePath, watchedPath, tracedPath, "watched / not", "traced / not", "CPU µs", "CPU µs, watched", "CPU µs, traced"}}
+	rows := [][]string{{"What", "Protocol", "Clients", alonePath, watchedPath, tracedPath, "watched / not", "traced / not", "another / proxy", "CPU µs", "CPU µs, watched", "CPU µs, traced"}}
 	for _, c := range r.group(watchedName) {
 		row := []string{c.part(1), c.part(2), c.part(3)}
 		if c.err != nil {
@@ -152,9 +157,9 @@ func (r *report) watchedTable(b *strings.Builder) {
 			continue
 		}
 		rows = append(rows, append(row, c.shown(alonePath), c.shown(watchedPath), c.shown(tracedPath),
-			rig.Spread(c.ratios(watchedPath, alonePath)), rig.Spread(c.ratios(tracedPath, alonePath)),
+			rig.Spread(c.ratios(watchedPath, alonePath)), rig.Spread(c.ratios(tracedPath, alonePath)), rig.Spread(c.ratios(otherPath, alonePath)),
 			fmt.Sprintf("%.1f", c.cpu(alonePath)), fmt.Sprintf("%.1f", c.cpu(watchedPath)), fmt.Sprintf("%.1f", c.cpu(tracedPath))))
 	}
-	section(b, "Being looked at", "Three proxies before one Postgres. Two have metrics, page and console; while the cells run they are scraped each five seconds, and `SHOW SESSIONS` is asked\n"+
-		"each two. The third traces all calls besides; the spans go to a collector that throws them away, on the same processors.", 3, rows)
+	section(b, "Being looked at", "Four proxies before one Postgres. Two have metrics, page and console; while the cells run they are scraped each five seconds, and `SHOW SESSIONS` is asked\n"+
+		"each two. One of these traces all calls besides; the spans go to a collector that throws them away, on the same processors. The fourth is as the first.", 3, rows)
 }
