@@ -75,7 +75,7 @@ func (c *cached) planFor(text string, literals []lex.Literal, env plan.Env, trac
 		if p.ClientText() != text {
 			p = p.Transfer(text, v.literals, literals)
 		}
-		return p.Checked().Traced(trace).WithPreparable(v.preparable, literals)
+		return p.Checked().ForText(v.preparable, literals, trace)
 	}
 	return nil
 }

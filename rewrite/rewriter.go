@@ -159,7 +159,7 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 		v.preparable = plan.NewPreparable(p, literals)
 	}
 	r.cache.put(key, known.with(v))
-	return p.Checked().Traced(session.Trace).WithPreparable(v.preparable, literals)
+	return p.Checked().ForText(v.preparable, literals, session.Trace)
 }
 
 // Recall returns what Rewrite would for a text, where that is in the cache and nothing has to be

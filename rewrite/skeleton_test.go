@@ -84,7 +84,7 @@ func checkTransfer(t *testing.T, text, other string) bool {
 	case g != nil && (g.SQL() != w.SQL() || !slices.Equal(g.Values(), w.Values())):
 		t.Errorf("moved from %q to %q: prepared\n%s %q\nafresh:\n%s %q", text, other, g.SQL(), g.Values(), w.SQL(), w.Values())
 	}
-	got, want = got.WithPreparable(nil, nil).Made(), want.WithPreparable(nil, nil).Made() // each has an ID of its own
+	got, want = got.Unprepared().Made(), want.Unprepared().Made() // each has an ID of its own
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("moved from %q to %q:\n%+v\nafresh:\n%+v", text, other, got, want)
 	}

@@ -236,7 +236,7 @@ func TestRoles(t *testing.T) {
 	}
 	at.Wait()
 	for v, sees := range map[*visitor]bool{admin: false, user: false, stranger: false, operator: true} {
-		if a := v.get("sessions"); a.status != http.StatusOK || strings.Contains(a.text, "Of this proxy") != sees || strings.Contains(a.text, "sessions/end") != sees {
+		if a := v.get("sessions"); a.status != http.StatusOK || strings.Contains(a.text, "In this proxy") != sees || strings.Contains(a.text, "sessions/end") != sees {
 			t.Errorf("sessions: %d\n%s", a.status, a.text)
 		}
 	}

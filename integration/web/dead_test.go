@@ -43,7 +43,7 @@ func TestDeadRedriveAndUndo(t *testing.T) {
 	b.press("Redrive…")
 	b.has("600 messages", "n=2", `t.headers->'colour' = 'red'`)
 	b.press("Redrive them")
-	b.has("It has begun")
+	b.has("Started. It pauses")
 	b.await(`document.querySelector(".state").innerText == "done"`)
 	if done := b.text("#done"); done != "600" {
 		t.Errorf("%s are done", done)
@@ -101,7 +101,7 @@ func TestDeadMoveAndPurgeWithoutScript(t *testing.T) {
 	harness.Want(t, s.direct, "0", "select count(*) from mbus4.message where consumer_id = 1")
 	// What members of mbus4_user do they do not see in the audit.
 	b.open("audit")
-	b.has("Your role may not see who has changed what")
+	b.has("Your role may not read the audit log")
 }
 
 // An operation pauses with the log-in and goes on with the next; nobody else sees it.
@@ -127,10 +127,10 @@ func TestDeadPausesWithTheLogIn(t *testing.T) {
 	other := newBrowser(t, desk)
 	other.logIn(s.admin, password, s.database)
 	other.open("operations")
-	other.has("Your role has begun none")
+	other.has("No operations yet")
 	other.expect("status of 404")
 	other.open("operation?id=1")
-	other.has("There is no such operation")
+	other.has("Operation not found")
 
 	b.logIn(s.user, password, s.database)
 	b.runScript(`location = "/page/operation?id=1"`)

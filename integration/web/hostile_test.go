@@ -81,9 +81,9 @@ func TestWithoutScript(t *testing.T) {
 	b.press("orders")
 	b.press("Pause the queue")
 	b.has("Queue orders is paused.")
-	b.press("Look at messages")
+	b.press("Browse messages")
 	b.press("one")
-	b.has("paused", "What it holds")
+	b.has("paused", "Contents")
 	if got := s.ask(t, "select paused from mbus4.queues where queue = 'orders'"); got != "t" {
 		t.Errorf("paused: %s", got)
 	}
@@ -120,7 +120,7 @@ func TestKeyboard(t *testing.T) {
 			t.Errorf("nothing shows that %q has the keyboard: %s", reached[len(reached)-1], outline)
 		}
 	}
-	if !strings.Contains(strings.Join(reached, "|"), "orders") || !strings.Contains(strings.Join(reached, "|"), "Hold still") {
+	if !strings.Contains(strings.Join(reached, "|"), "orders") || !strings.Contains(strings.Join(reached, "|"), "Pause updates") {
 		t.Errorf("reached: %q", reached)
 	}
 }

@@ -132,7 +132,7 @@ func (r *Rewriter) Recall(sc statements.Context, text []byte) (statements.Plan, 
 // ownPlan returns the plan for the session.
 func (r *Rewriter) ownPlan(sc statements.Context, p *plan.Plan) *plan.Plan {
 	if r.noPrepare {
-		p = p.WithPreparable(nil, nil)
+		p = p.Unprepared()
 	}
 	return p.For(sc.Secret)
 }

@@ -1,8 +1,11 @@
 package rewriter
 
 import (
+	"slices"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"mbusproxy/internal/tracing"
 	"mbusproxy/proxy/statements"
@@ -39,10 +42,25 @@ func (r *Rewriter) read(sc statements.Context, text string) (body string, st sta
 	body, st.tags = lex.CutTags(text, lex.EncodingOf(sc.Encoding), sc.EscapeStrings)
 	if r.Tracer != nil {
 		st.trace = &traced{database: sc.Database}
-		st.trace.Begin(r.Tracer, tracing.FromTags(st.tags.Get), sc.Named)
+		st.trace.Begin(r.Tracer, contextOf(st.tags), sc.Named)
 		s.Trace = st.trace.Headers()
 	}
 	return body, st, s
+}
+
+// contextOf returns the context that the tags of a comment name. Of a key that is there more than
+// once the last pair counts, and capitals and small letters are the same.
+func contextOf(tags lex.Tags) trace.SpanContext {
+	var parent, state string
+	for key, value := range tags.All() {
+		switch {
+		case strings.EqualFold(key, tracing.TraceparentKey):
+			parent = value
+		case strings.EqualFold(key, tracing.TracestateKey):
+			state = value
+		}
+	}
+	return tracing.FromTags(parent, state)
 }
 
 // SQL returns the text for the server. The comment that the client's has at its end is there, too.
@@ -59,9 +77,9 @@ func (p wirePlan) Traces() bool { return p.trace != nil }
 // Trace begins the trace of a run of the text itself.
 func (p wirePlan) Trace() statements.Trace {
 	text, t := p.Plan, p.trace // and not all that the plan has
-	return t.Run(time.Time{}, func() tracing.Calls {
+	return t.Run(time.Time{}, func(room []tracing.Destination) tracing.Calls {
 		addresses, alone := text.Addresses()
-		return callsOf(addresses, alone, t.database, wire.Values{})
+		return callsOf(room, addresses, alone, t.database, wire.Values{})
 	})
 }
 
@@ -81,19 +99,19 @@ func kept(name string) string { return strings.Clone(name[:min(len(name), maxNam
 
 // Trace begins the trace of a portal.
 func (t *tracedPortals) Trace(values wire.Values, since time.Time) statements.Trace {
-	calls := callsOf(t.addresses, t.alone, t.database, values)
-	return t.Run(since, func() tracing.Calls { return calls })
+	calls := callsOf(nil, t.addresses, t.alone, t.database, values)
+	return t.Run(since, func([]tracing.Destination) tracing.Calls { return calls })
 }
 
-// callsOf says what is called with the values of a Bind.
-func callsOf(addresses []plan.Address, alone bool, database string, values wire.Values) tracing.Calls {
-	calls := tracing.Calls{Destinations: make([]tracing.Destination, len(addresses)), Alone: alone, Database: database}
-	for i, a := range addresses {
-		calls.Destinations[i] = tracing.Destination{
+// callsOf says what is called with the values of a Bind. The destinations are put into room if they fit.
+func callsOf(room []tracing.Destination, addresses []plan.Address, alone bool, database string, values wire.Values) tracing.Calls {
+	to := slices.Grow(room, len(addresses))
+	for _, a := range addresses {
+		to = append(to, tracing.Destination{
 			Operation: tracing.OperationOf(a.Func.Serves), Queue: textOf(a.Queue, values), Consumer: textOf(a.Consumer, values),
-		}
+		})
 	}
-	return calls
+	return tracing.Calls{Destinations: to, Alone: alone, Database: database}
 }
 
 // maxNameBytes bounds what is kept of the name of a queue or consumer: more than a span shows.

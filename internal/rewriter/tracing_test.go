@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,18 @@ func TestTracingLean(t *testing.T) {
 	}
 	if with := size(post+comment) - len(comment); with > lean+250 || with > full {
 		t.Errorf("a post with a context has %d bytes, one without %d, one with headers %d", with, lean, full)
+	}
+}
+
+// Of a key that a comment has more than once the last one counts, however it is written.
+func TestContextOfTags(t *testing.T) {
+	t.Parallel()
+	sc := contextOf("traceparent='00-',x='y',TraceParent='" + testTraceparent + "',TRACESTATE='a%3Db'")
+	if !sc.IsValid() || !strings.Contains(testTraceparent, sc.TraceID().String()) || sc.TraceState().String() != "a=b" {
+		t.Errorf("got %v", sc)
+	}
+	if sc := contextOf("tracestate='a%3Db'"); sc.IsValid() {
+		t.Errorf("got %v of a tracestate alone", sc)
 	}
 }
 

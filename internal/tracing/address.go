@@ -3,6 +3,7 @@ package tracing
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -30,8 +31,15 @@ type address struct {
 
 // addresses keeps the addresses that were used last.
 type addresses struct {
+	last  atomic.Pointer[knownAddress] // that was asked for last, which most calls ask for again
 	mu    sync.RWMutex
-	known map[addressKey]*address
+	known map[addressKey]*knownAddress
+}
+
+// knownAddress is an address with what it is known by. It is immutable.
+type knownAddress struct {
+	key addressKey
+	address
 }
 
 // of returns the address of a call in that database.
@@ -42,29 +50,34 @@ func (a *addresses) of(d Destination, database string) *address {
 		}
 	}
 	key := addressKey{d, database}
+	if last := a.last.Load(); last != nil && last.key == key {
+		return &last.address
+	}
 	a.mu.RLock()
 	found := a.known[key]
 	a.mu.RUnlock()
 	if found != nil {
-		return found
+		a.last.Store(found)
+		return &found.address
 	}
 	key.Queue, key.Consumer, key.database = strings.Clone(bounded(d.Queue)), strings.Clone(bounded(d.Consumer)), strings.Clone(bounded(database))
-	made := key.address()
+	made := &knownAddress{key, key.address()}
+	a.last.Store(made)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.known) >= maxAddresses {
 		clear(a.known)
 	}
 	if a.known == nil {
-		a.known = map[addressKey]*address{}
+		a.known = map[addressKey]*knownAddress{}
 	}
 	a.known[key] = made
-	return made
+	return &made.address
 }
 
 // address makes the address.
-func (k addressKey) address() *address {
-	a := &address{name: k.Operation.Name}
+func (k addressKey) address() address {
+	a := address{name: k.Operation.Name}
 	if k.Queue != "" {
 		a.name += " " + k.Queue
 	}

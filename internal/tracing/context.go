@@ -10,8 +10,8 @@ import (
 // The names of the headers of the recommendation "Trace Context", which are those of the tags in a
 // comment and of the headers of messages.
 const (
-	traceparentKey = "traceparent"
-	tracestateKey  = "tracestate"
+	TraceparentKey = "traceparent"
+	TracestateKey  = "tracestate"
 )
 
 const (
@@ -19,14 +19,13 @@ const (
 	maxTracestate  = 512
 )
 
-// FromTags returns the context that the tags of a comment name, of which get returns one; an
-// invalid one where they name none.
-func FromTags(get func(key string) string) trace.SpanContext {
-	sc, ok := parseTraceparent(get(traceparentKey))
+// FromTags returns the context that a traceparent and a tracestate name; an invalid one where they
+// name none. "" is one that is not there.
+func FromTags(parent, state string) trace.SpanContext {
+	sc, ok := parseTraceparent(parent)
 	if !ok {
 		return trace.SpanContext{}
 	}
-	state := get(tracestateKey)
 	// What would have to be escaped where it is kept is left out, which the standard allows.
 	if state != "" && len(state) <= maxTracestate && !strings.ContainsAny(state, `"'\`) {
 		if ts, err := trace.ParseTraceState(state); err == nil && len(ts.String()) <= maxTracestate {
@@ -58,15 +57,33 @@ func parseTraceparent(s string) (sc trace.SpanContext, ok bool) {
 // decode reads as many bytes as to has from twice as many hexadecimal digits, of which the letters
 // are small; false where there are others.
 func decode(to []byte, from string) bool {
-	_, err := hex.Decode(to, []byte(from))
-	return err == nil && !strings.ContainsAny(from, "ABCDEF")
+	for i := range to {
+		high, ok := hexDigit(from[2*i])
+		low, too := hexDigit(from[2*i+1])
+		if !ok || !too {
+			return false
+		}
+		to[i] = high<<4 | low
+	}
+	return true
+}
+
+func hexDigit(c byte) (value byte, ok bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0', true
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10, true
+	}
+	return 0, false
 }
 
 // headers returns the text of an hstore with the headers that carry a context, which names that span.
 func headers(sc trace.SpanContext, span trace.SpanID) string {
-	const before, between = `"` + traceparentKey + `"=>"00-`, `","` + tracestateKey + `"=>"`
+	const before, between = `"` + TraceparentKey + `"=>"00-`, `","` + TracestateKey + `"=>"`
 	id, flags := sc.TraceID(), [1]byte{byte(sc.TraceFlags())}
-	out := make([]byte, 0, len(before)+traceparentLen) // a little more than without a tracestate
+	var room [128]byte // enough without a tracestate
+	out := room[:0]
 	out = hex.AppendEncode(append(out, before...), id[:])
 	out = hex.AppendEncode(append(out, '-'), span[:])
 	out = hex.AppendEncode(append(out, '-'), flags[:])

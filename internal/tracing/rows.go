@@ -15,7 +15,7 @@ var (
 	inText   = []byte(`"traceparent"=>"`)            //nolint:gochecknoglobals // constant
 	inRecord = []byte(`""traceparent""=>""`)         //nolint:gochecknoglobals // constant
 	inBinary = []byte("\x00\x00\x00\x0btraceparent") //nolint:gochecknoglobals // constant
-	needle   = []byte(traceparentKey)                //nolint:gochecknoglobals // constant
+	needle   = []byte(TraceparentKey)                //nolint:gochecknoglobals // constant
 	length55 = []byte{0, 0, 0, traceparentLen}       //nolint:gochecknoglobals // constant
 )
 

@@ -24,7 +24,7 @@ const (
 type Run struct {
 	statement *Statement
 	since     time.Time
-	calls     func() Calls
+	calls     func(room []Destination) Calls
 	send      trace.SpanID // of the first span that posts; the zero value: any
 
 	rows  int // that were shown
@@ -33,6 +33,9 @@ type Run struct {
 	tag   string
 	code  string // SQLSTATE of the error with which it has failed
 	ended bool
+	room  [1]Destination // for calls
+	own   finished       // the span of the first call
+	used  bool           // own is
 }
 
 // Row is shown the body of a DataRow that replies to the run, and reports whether it wants the next
@@ -70,7 +73,7 @@ func (r *Run) Ended() {
 	}
 	r.ended = true
 	now := time.Now()
-	calls := r.calls()
+	calls := r.calls(r.room[:0])
 	r.calls = nil // which may hold a text
 	for _, d := range calls.Destinations {
 		r.span(now, d, calls)
@@ -102,7 +105,12 @@ func (r *Run) span(now time.Time, d Destination, calls Calls) {
 	if !span.IsValid() {
 		span = newSpanID()
 	}
-	s := &finished{
+	s := &r.own
+	if r.used {
+		s = new(finished)
+	}
+	r.used = true
+	*s = finished{
 		address: t.addresses.of(d, calls.Database), traceID: id, spanID: span, parent: parent.SpanID(), state: parent.TraceState(),
 		kind: kind, start: r.since.UnixNano(), end: now.UnixNano(), code: bounded(r.code),
 	}

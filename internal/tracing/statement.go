@@ -51,9 +51,10 @@ type Destination struct {
 }
 
 // Run returns one run of the statement that begins. It is safe for concurrent use. Its calls, with
-// what is to be said of all of them, are got from calls where the run is exported. since is when
-// the client has asked for it; the zero time: with the text.
-func (s *Statement) Run(since time.Time, calls func() Calls) *Run {
+// what is to be said of all of them, are got from calls where the run is exported, which may put
+// their destinations into room. since is when the client has asked for it; the zero time: with the
+// text.
+func (s *Statement) Run(since time.Time, calls func(room []Destination) Calls) *Run {
 	r := &s.first
 	if s.begins.Swap(true) {
 		r = new(Run)

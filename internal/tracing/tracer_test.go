@@ -18,8 +18,8 @@ import (
 // send makes the span of a post.
 func send(t *Tracer) {
 	var s Statement
-	s.Begin(t, FromTags(tags(map[string]string{"traceparent": parent})), false)
-	r := s.Run(time.Time{}, func() Calls {
+	s.Begin(t, FromTags(parent, ""), false)
+	r := s.Run(time.Time{}, func([]Destination) Calls {
 		return Calls{Destinations: []Destination{{Operation: OperationOf("post"), Queue: "q"}}, Alone: true}
 	})
 	r.Completed("SELECT 1")

@@ -62,7 +62,7 @@ func bulkRightsOf(ctx context.Context, tx pgx.Tx) (r bulkRights, err error) {
 }
 
 var noDead = &problem{
-	403, "Your role may not", "Your role may not see what is dead in this database, or the schema mbus4 is older than this program.",
+	403, "Not allowed", "Your role may not see dead messages in this database, or the schema mbus4 is older than this proxy.",
 	"Members of mbus4_user may; `mbusproxy init` brings the schema up to date.",
 }
 
@@ -87,7 +87,7 @@ func (a deadAsked) selection() (s bulk.Selection, err error) {
 		}
 	}
 	if strings.ContainsRune(s.Queue+s.Consumer+s.Selector, 0) {
-		return s, &problem{400, "That is no text", "A text in Postgres has no character 0.", ""}
+		return s, &problem{400, "Invalid text", "A text in Postgres cannot contain the character 0.", ""}
 	}
 	return s, nil
 }
@@ -102,7 +102,7 @@ func readTime(s string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, &problem{400, "That is no time", Text(fmt.Sprintf("%q cannot be read as a time.", visible(s, 100))), "Write it as 2026-01-31T12:00:00, in UTC."}
+	return time.Time{}, &problem{400, "Invalid time", Text(fmt.Sprintf("%q cannot be read as a time.", visible(s, 100))), "Write it as 2026-01-31T12:00:00, in UTC."}
 }
 
 // fields are those of an address that asks for the same.
@@ -204,7 +204,7 @@ func readPlace(s string) (*bulk.Place, error) {
 	micros, err := strconv.ParseInt(at, 10, 64)
 	number, err2 := strconv.ParseInt(id, 10, 64)
 	if err != nil || err2 != nil || micros < 0 || micros > 1<<53 {
-		return nil, &problem{400, "There is no such page", "The address does not say from where to go on.", ""}
+		return nil, &problem{400, "Page not found", "The address does not say where the list continues.", ""}
 	}
 	return &bulk.Place{At: time.UnixMicro(micros).UTC(), ID: number}, nil
 }
@@ -226,7 +226,7 @@ type previewSheet struct {
 func previewDead(c *call) (*shown, error) {
 	sheet := &previewSheet{Asked: readAsked(c.query.Get), Kind: Text(c.query.Get("kind")), Target: Text(c.query.Get("target")), TargetConsumer: Text(c.query.Get("targetconsumer"))}
 	if !slices.Contains([]Text{Text(bulk.Redrive), Text(bulk.Move), Text(bulk.Purge)}, sheet.Kind) {
-		return nil, &problem{400, "There is no such operation", "It can be redrive, move or purge.", ""}
+		return nil, &problem{400, "Operation not found", "An operation is redrive, move or purge.", ""}
 	}
 	var err error
 	if sheet.May, err = bulkRightsOf(c.ctx, c.tx); err != nil {
@@ -282,5 +282,5 @@ func beginOperation(s *submission) (to, told string, err error) {
 		return "", "", err
 	}
 	s.page.runOperation(s.login, id)
-	return link("operation", "id", id), "It has begun. It pauses when you log out, and goes on with your next log-in.", nil
+	return link("operation", "id", id), "Started. It pauses when you log out, and continues at your next log-in.", nil
 }

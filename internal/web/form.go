@@ -45,7 +45,7 @@ func (p *Page) submit(w http.ResponseWriter, r *http.Request, f *form) {
 		return
 	}
 	if err := r.ParseForm(); err != nil {
-		p.fail(w, r, l, &problem{http.StatusBadRequest, "The form cannot be read", "It is too long, or not one of ours.", ""})
+		p.fail(w, r, l, &problem{http.StatusBadRequest, "Invalid form", "It is too long, or not a form of this page.", ""})
 		return
 	}
 	if !l.IsToken(r.PostFormValue("token")) {

@@ -38,7 +38,7 @@ func (p *Page) guard(next http.Handler) http.Handler {
 		case r.TLS == nil && p.cfg.Loopback && !isLocalName(r.Host):
 			http.Error(w, "The page of mbusproxy is served to this machine, as localhost, 127.0.0.1 or [::1].", http.StatusMisdirectedRequest)
 		case origins.Check(r) != nil || r.Method != http.MethodGet && r.Header.Get("Origin") == "null":
-			p.fail(w, r, nil, &problem{http.StatusForbidden, "Not from this page", "What changes something is accepted from the page itself only, not from other sites.", ""})
+			p.fail(w, r, nil, &problem{http.StatusForbidden, "Request from another site", "Changes are accepted only from this page itself, not from other sites.", ""})
 		default:
 			next.ServeHTTP(w, r)
 		}

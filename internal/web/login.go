@@ -65,7 +65,7 @@ func (p *Page) askLogin(w http.ResponseWriter, r *http.Request) {
 	}
 	sheet := loginSheet{Database: Text(p.cfg.Database), Next: next(r.FormValue("next"))}
 	if r.FormValue("ended") != "" {
-		sheet.Problem = "Your log-in has ended. Log in to go on."
+		sheet.Problem = "Your log-in has ended. Log in to continue."
 	}
 	p.showLogin(w, r, http.StatusOK, sheet)
 }
@@ -79,18 +79,18 @@ func (p *Page) showLogin(w http.ResponseWriter, r *http.Request, status int, she
 
 func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		p.fail(w, r, nil, &problem{http.StatusBadRequest, "The form cannot be read", "It is too long, or not one of ours.", ""})
+		p.fail(w, r, nil, &problem{http.StatusBadRequest, "Invalid form", "It is too long, or not a form of this page.", ""})
 		return
 	}
 	who := access.Credentials{User: r.PostFormValue("user"), Password: r.PostFormValue("password"), Database: r.PostFormValue("database")}
 	sheet := loginSheet{User: Text(who.User), Database: Text(who.Database), Next: next(r.PostFormValue("next"))}
 	if !p.logins.IsForm(p.cookie(r, "_form"), r.PostFormValue("form")) {
-		sheet.Problem, sheet.Hint = "The form was too old.", "Give the password again. The page needs cookies."
+		sheet.Problem, sheet.Hint = "The form has expired.", "Enter the password again. The page needs cookies."
 		p.showLogin(w, r, http.StatusForbidden, sheet)
 		return
 	}
 	if who.User == "" || who.Database == "" || strings.ContainsRune(who.User+who.Password+who.Database, 0) {
-		sheet.Problem = "Give a user and a database."
+		sheet.Problem = "Enter a user and a database."
 		p.showLogin(w, r, http.StatusBadRequest, sheet)
 		return
 	}
@@ -127,7 +127,7 @@ func whyNot(err error, h http.Header) (status int, what, hint Text) {
 		case "42601":
 			return http.StatusForbidden, "That is the proxy's console, not a database.", "Name the database whose queues you want to see; psql takes you to the console."
 		}
-		return http.StatusForbidden, Text(refused.Message), "What the server checks is a password, by SCRAM or MD5. Roles that log in by peer, certificate or LDAP cannot use the page."
+		return http.StatusForbidden, Text(refused.Message), "The server must ask for a password, by SCRAM or MD5. Roles that log in by peer, certificate or LDAP cannot use the page."
 	case strings.Contains(err.Error(), "require_auth"):
 		return http.StatusForbidden, "The server does not ask this role for a password by SCRAM or MD5.",
 			"Roles that get in by trust, peer, certificate, LDAP or a password in clear text cannot use the page: pg_hba.conf needs a line with scram-sha-256 for them."

@@ -90,7 +90,7 @@ func loadMessages(c *call) (*shown, error) {
 func parsePlace(s string) (at string, id int64, err error) {
 	at, number, _ := strings.Cut(s, "|")
 	if id, err = strconv.ParseInt(number, 10, 64); err != nil || len(at) > 40 {
-		return "", 0, &problem{400, "There is no such page", "The address does not say from where to go on.", ""}
+		return "", 0, &problem{400, "Page not found", "The address does not say where the list continues.", ""}
 	}
 	return at, id, nil
 }

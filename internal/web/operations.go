@@ -225,7 +225,7 @@ func loadOperation(c *call) (*shown, error) {
 	return &shown{title: Text(fmt.Sprintf("Operation %d", id)), body: sheet}, nil
 }
 
-var noOperation = &problem{404, "There is no such operation", "It is another role's, or is long over.", "What your role has begun is in the list of operations."}
+var noOperation = &problem{404, "Operation not found", "Another role started it, or it ended long ago.", "The list of operations has those of your role."}
 
 // numberOf reads the number of an operation or a row; "" is 0.
 func numberOf(s string) (int64, error) {
@@ -234,7 +234,7 @@ func numberOf(s string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 {
-		return 0, &problem{400, "There is no such page", "The address does not say which.", ""}
+		return 0, &problem{400, "Page not found", "The address does not say which.", ""}
 	}
 	return n, nil
 }
@@ -258,7 +258,7 @@ func steerOperation(s *submission) (to, told string, err error) {
 			id, err = bulk.BeginUndo(ctx, tx, id)
 			return err
 		}
-		return &problem{400, "The form cannot be read", "It does not say what is to be done.", ""}
+		return &problem{400, "Invalid form", "It does not say what to do.", ""}
 	})
 	if err != nil {
 		return "", "", err
@@ -267,6 +267,6 @@ func steerOperation(s *submission) (to, told string, err error) {
 		s.page.runOperation(s.login, id)
 	}
 	return link("operation", "id", id), map[string]string{
-		"pause": "It pauses after the batch that is under way.", "resume": "It goes on.", "cancel": "It is cancelled. What it has done stays done.", "undo": "What nobody has had since goes back.",
+		"pause": "It pauses after the current batch.", "resume": "Resumed.", "cancel": "Cancelled. What it has already done stays.", "undo": "Started: messages that nobody has consumed since go back.",
 	}[what], nil
 }

@@ -115,7 +115,7 @@ func (p *Page) Handler() http.Handler {
 		mux.HandleFunc("POST "+f.path, func(w http.ResponseWriter, r *http.Request) { p.submit(w, r, f) })
 	}
 	mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) {
-		p.fail(w, r, nil, &problem{http.StatusNotFound, "There is no such page", "The address is wrong, or what it led to is gone.", ""})
+		p.fail(w, r, nil, &problem{http.StatusNotFound, "Page not found", "The address is wrong, or what it led to is gone.", ""})
 	})
 	return p.guard(mux)
 }

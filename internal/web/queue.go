@@ -76,7 +76,7 @@ func loadQueue(c *call) (*shown, error) {
 		return nil, fmt.Errorf("asking for the queue: %w", err)
 	}
 	if len(found) == 0 {
-		return nil, &problem{http.StatusNotFound, "There is no such queue", Text("No queue of this database is called " + name + "."), "The overview has those that there are."}
+		return nil, &problem{http.StatusNotFound, "Queue not found", Text("No queue of this database is called " + name + "."), "The overview lists the queues."}
 	}
 	q.Queue = found[0]
 	if err = c.tx.QueryRow(c.ctx, `select q.created from mbus4.queue q where q.qname operator(pg_catalog.=) $1`, name).Scan(&q.Created); err != nil {
@@ -95,7 +95,7 @@ func loadQueue(c *call) (*shown, error) {
 	return &shown{title: Text("Queue " + name), body: q}, nil
 }
 
-var noSight = &problem{http.StatusForbidden, "Your role may not", "Your role may not see the queues of this database.", "Members of mbus4_user may: grant mbus4_user to …"}
+var noSight = &problem{http.StatusForbidden, "Not allowed", "Your role may not see the queues of this database.", "Members of mbus4_user may: grant mbus4_user to …"}
 
 // collect asks a query for rows of a type.
 func collect[T any](c *call, sql string, args ...any) ([]T, error) {

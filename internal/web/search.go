@@ -81,7 +81,7 @@ from mbus4.consumer k
 where k.qname operator(pg_catalog.=) pg_catalog.lower($1) and k.name operator(pg_catalog.=) pg_catalog.lower($2) and k.target is null`,
 		k.Queue.Raw(), k.Consumer.Raw(), k.State == "dead").Scan(&k.consumer, &k.place, &k.low, &k.hstore)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return &problem{http.StatusNotFound, "There is no such consumer", Text(fmt.Sprintf("No queue %q of this database has a consumer %q.", k.Queue.Raw(), k.Consumer.Raw())), "The overview has the queues, and each queue's page its consumers."}
+		return &problem{http.StatusNotFound, "Consumer not found", Text(fmt.Sprintf("No queue %q of this database has a consumer %q.", k.Queue.Raw(), k.Consumer.Raw())), "The overview lists the queues, and each queue's page its consumers."}
 	}
 	if err != nil {
 		return fmt.Errorf("asking for the consumer: %w", err)

@@ -77,7 +77,7 @@ func loadSemaphore(c *call) (*shown, error) {
 		return nil, err
 	}
 	if len(found) != 1 || key == "" {
-		return nil, &problem{http.StatusNotFound, "There is no such semaphore", "No semaphore of this database has that key.", "Semaphores shows those that there are."}
+		return nil, &problem{http.StatusNotFound, "Semaphore not found", "No semaphore of this database has that key.", "The page Semaphores lists them."}
 	}
 	s := &semaphoreSheet{Semaphore: found[0]}
 	const columns = `select t.task_id, t.priority, t.status::text, extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) t.enqueued)::float8 from mbus4.semaphore_task t where (-t.semaphore_id) operator(pg_catalog.=) (-$1::int) and `

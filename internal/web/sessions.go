@@ -95,7 +95,7 @@ func endSession(s *submission) (to, told string, err error) {
 		case err != nil:
 			return err
 		case !may.Process:
-			return &problem{http.StatusForbidden, "Your role may not", "Ending sessions is for members of the console's role.", ""}
+			return &problem{http.StatusForbidden, "Not allowed", "Only members of the console's role may end sessions.", ""}
 		case !s.page.cfg.End(id):
 			return &problem{http.StatusNotFound, "There is no such session", "It has ended already.", ""}
 		}

@@ -76,7 +76,7 @@ type problem struct {
 // Error is what happened.
 func (p *problem) Error() string { return string(p.What) }
 
-var staleForm = &problem{http.StatusForbidden, "The form was too old", "Your log-in has changed since the page was made.", "Go back, load the page again, and repeat it."}
+var staleForm = &problem{http.StatusForbidden, "The form has expired", "Your log-in has changed since the page was made.", "Go back, reload the page, and try again."}
 
 // ask runs a view's load for a log-in.
 func (p *Page) ask(ctx context.Context, l *access.Login, v *view, u *url.URL) (*shown, *Rights, error) {
@@ -218,7 +218,7 @@ func ofServer(e *pgconn.PgError) *problem {
 	case "42501":
 		said.status, said.Title = http.StatusForbidden, "Your role may not"
 		if said.Hint == "" {
-			said.Hint = "Looking at queues takes membership in mbus4_user, changing them in mbus4_admin."
+			said.Hint = "Seeing queues needs membership in mbus4_user, changing them in mbus4_admin."
 		}
 	case "42704":
 		said.status, said.Title = http.StatusNotFound, "There is no such thing"

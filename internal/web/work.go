@@ -88,5 +88,5 @@ func release(s *submission) (to, told string, err error) {
 		_, err := tx.Exec(ctx, "select mbus4.release_messages($1::int)", int32(process))
 		return err
 	})
-	return Path + "work", fmt.Sprintf("What process %d had claimed can be claimed again.", process), err
+	return Path + "work", fmt.Sprintf("The rows that process %d had claimed can be claimed again.", process), err
 }

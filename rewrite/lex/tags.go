@@ -1,6 +1,7 @@
 package lex
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -127,23 +128,25 @@ func cutTag(text string) (key, value, rest string, ok bool) {
 	return key, rest[:i], rest[i+1:], true
 }
 
-// Get returns the value of the last pair with that key, decoded; capitals and small letters are the
-// same. A pair that cannot be decoded is as if it were not there. "": there is none.
-func (t Tags) Get(key string) (value string) {
-	for rest := string(t); rest != ""; {
-		name, written, behind, ok := cutTag(rest)
-		if !ok {
-			break
-		}
-		rest = strings.TrimLeft(strings.TrimPrefix(behind, ","), " ")
-		if name, ok = unescape(name); !ok || !strings.EqualFold(name, key) {
-			continue
-		}
-		if decoded, ok := unescape(written); ok {
-			value = decoded
+// All gives the keys and values of the pairs, decoded. A pair that cannot be decoded is as if it
+// were not there.
+func (t Tags) All() iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for rest := string(t); rest != ""; {
+			name, written, behind, ok := cutTag(rest)
+			if !ok {
+				return
+			}
+			rest = strings.TrimLeft(strings.TrimPrefix(behind, ","), " ")
+			key, ok := unescape(name)
+			if !ok {
+				continue
+			}
+			if value, ok := unescape(written); ok && !yield(key, value) {
+				return
+			}
 		}
 	}
-	return value
 }
 
 // unescape decodes what was encoded as in URLs; false where it is not.

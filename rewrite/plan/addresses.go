@@ -22,20 +22,44 @@ type Source struct {
 // maxAddresses bounds what Addresses returns.
 const maxAddresses = 8
 
+// known reports whether something is known of the value.
+func (s Source) known() bool { return s != Source{} }
+
 // Addresses returns the addresses of the first calls of the text. alone says that the text is one
 // call and nothing else, so that the rows of the reply are what the call gives. It reads the text
-// each time.
+// each time, unless texts with the same skeleton have been read before.
 func (p *Plan) Addresses() (addresses []Address, alone bool) {
+	if a, ok := p.addressLike(); ok {
+		return []Address{a}, p.alone
+	}
+	read := p.readAddresses()
+	addresses = make([]Address, len(read))
+	for i := range read {
+		addresses[i] = read[i].Address
+	}
+	return addresses, p.alone
+}
+
+// addressing is an Address, and where in the text its values stand.
+type addressing struct {
+	Address
+	queueAt, consumerAt int // behind the quote of a literal; 0: in none
+	// odd says that a queue or consumer was given by a literal that says nothing of it, as an empty one.
+	odd bool
+}
+
+// readAddresses reads the addresses in the text.
+func (p *Plan) readAddresses() []addressing {
 	parseable := p.enc.Parseable(p.client)
 	served := p.calls[:min(len(p.calls), maxAddresses)]
-	addresses = make([]Address, 0, len(served))
+	addresses := make([]addressing, 0, len(served))
 	for i := range served {
 		c := &served[i]
-		a := Address{Func: c.fn}
+		a := addressing{Address: Address{Func: c.fn}}
 		if c.fn.Implied > 0 { // else its name says nothing of a queue
 			if match, ok := sqlfuncs.Lookup(c.name); ok && match.Func == c.fn && len(match.Readings) == 1 {
 				for i, text := range match.Readings[0] {
-					a.set(&c.fn.Params[i], Source{Text: text})
+					a.set(&c.fn.Params[i], argument{Source: Source{Text: text}})
 				}
 			}
 		}
@@ -45,23 +69,23 @@ func (p *Plan) Addresses() (addresses []Address, alone bool) {
 				return i < last || given.name != ""
 			})
 		}
-		if a.Consumer == (Source{}) {
+		if !a.Consumer.known() {
 			for i := range c.fn.Params {
-				a.set(&c.fn.Params[i], Source{Text: c.fn.Params[i].Default})
+				a.set(&c.fn.Params[i], argument{Source: Source{Text: c.fn.Params[i].Default}})
 			}
 		}
 		addresses = append(addresses, a)
 	}
-	return addresses, p.alone
+	return addresses
 }
 
 // lastWanted returns the place of the last argument that matters, where all are given by position;
 // -1: the name of the function says it all.
-func (a *Address) lastWanted() (place int) {
+func (a *addressing) lastWanted() (place int) {
 	place = -1
 	visible := a.Func.Visible()
 	for i := range visible {
-		if p := &visible[i]; p.Name == "qname" && a.Queue == (Source{}) || p.Name == "cname" && a.Consumer == (Source{}) {
+		if p := &visible[i]; p.Name == "qname" && !a.Queue.known() || p.Name == "cname" && !a.Consumer.known() {
 			place = i
 		}
 	}
@@ -69,27 +93,30 @@ func (a *Address) lastWanted() (place int) {
 }
 
 // set takes a value if the parameter is a queue or a consumer.
-func (a *Address) set(p *sqlfuncs.Param, from Source) {
+func (a *addressing) set(p *sqlfuncs.Param, from argument) {
 	switch p.Name {
 	case "qname":
-		if a.Queue == (Source{}) {
-			a.Queue = from
+		if !a.Queue.known() {
+			a.Queue, a.queueAt = from.Source, from.at
 		}
 	case "cname":
-		if a.Consumer == (Source{}) {
-			a.Consumer = from
+		if !a.Consumer.known() {
+			a.Consumer, a.consumerAt = from.Source, from.at
 		}
+	default:
+		return
 	}
+	a.odd = a.odd || from.at > 0 && !from.known()
 }
 
 // give takes the argument that stands at that place.
-func (a *Address) give(place int, given argument) {
+func (a *addressing) give(place int, given argument) {
 	visible := a.Func.Visible()
 	for i := range visible {
 		p := &visible[i]
 		named := given.name != "" && (given.name == p.Name || given.name == p.Alias)
 		if named || given.name == "" && i == place && (!a.Func.EitherOrder || place >= 2) {
-			a.set(p, given.Source)
+			a.set(p, given)
 			return
 		}
 	}
@@ -99,6 +126,7 @@ func (a *Address) give(place int, given argument) {
 type argument struct {
 	name string
 	Source
+	at int // behind the quote of a literal; 0: it is none
 }
 
 // maxArguments bounds how many arguments of a call are read.
@@ -155,6 +183,7 @@ func (p *Plan) argument(tokens []lex.Token) (a argument) {
 	}
 	switch tokens[0].Kind {
 	case lex.String, lex.Prefixed:
+		a.at = tokens[0].Start + 1
 		if value, ok := lex.DecodeLiteral(text(0), p.enc, p.escapes); ok {
 			a.Text = value
 		}

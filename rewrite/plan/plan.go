@@ -40,12 +40,14 @@ type Plan struct {
 	hidden    []int         // see HiddenTags
 	prelude   int           // of a PreludePlan the number of the call; else 0
 	secret    string        // of the session; "" while the plan belongs to none
-	sealed    func() string // the text with the secret, made once; nil: it is made whenever it is asked for
+	sealed    *sealedText   // the text with the secret; nil: it is made whenever it is asked for
 
-	trace      string    // see Traced
-	prepared   *Prepared // see Prepared
-	repeatable bool      // see Repeatable
-	alone      bool      // see Alone
+	trace      string        // see ForText
+	like       *Preparable   // what texts with the same skeleton have in common; may be nil
+	literals   []lex.Literal // of the client's text; set with like
+	prepared   *Prepared     // see Prepared
+	repeatable bool          // see Repeatable
+	alone      bool          // see Alone
 }
 
 // Piece is where a statement of the client's stands.

@@ -13,19 +13,15 @@ func (p *Plan) For(secret string) *Plan {
 		panic("rewrite: a session's secret of a wrong length")
 	}
 	q := *p
-	q.secret = secret
-	q.sealed = sync.OnceValue(func() string { return q.Text().Filled(secret, q.trace) })
+	q.secret, q.sealed = secret, new(sealedText)
 	return &q
 }
 
-// Traced returns the plan with the trace context of its text, which is Session.Trace; "" for none.
-func (p *Plan) Traced(trace string) *Plan {
-	if p.trace == trace {
-		return p
-	}
-	q := *p
-	q.trace, q.sealed = trace, nil
-	return &q
+// sealedText is a text that is made when it is first asked for, which it need not be where a
+// prepared statement runs it.
+type sealedText struct {
+	once sync.Once
+	sql  string
 }
 
 // secretOr returns the session's secret, or what stands for it in a plan that belongs to no session.
@@ -44,5 +40,6 @@ func (p *Plan) SQL() string {
 	case p.sealed == nil:
 		return p.Text().Filled(p.secretOr(), p.trace)
 	}
-	return p.sealed()
+	p.sealed.once.Do(func() { p.sealed.sql = p.Text().Filled(p.secret, p.trace) })
+	return p.sealed.sql
 }
