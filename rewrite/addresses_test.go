@@ -1,0 +1,41 @@
+package rewrite
+
+import (
+	"slices"
+	"testing"
+
+	"mbusproxy/rewrite/plan"
+)
+
+// What is known of the address of a call by a text with the same skeleton is what reading the text gives.
+func TestAddressesOfSkeleton(t *testing.T) {
+	t.Parallel()
+	for _, texts := range [][]string{
+		{"select mbus4.post('q', 'a=>1')", "select mbus4.post('other', 'b=>2')", "select mbus4.post('', '')", "select mbus4.post('It''s', 'x=>y')"},
+		{"select mbus4.post(data => 'a=>1', qname => 'q')", "select mbus4.post(data => 'q', qname => 'z')"},
+		{"select mbus4.post_q('a=>1')", "select mbus4.post_q('b=>2')"},
+		{"select * from mbus4.consume('q', 'c')", "select * from mbus4.consume('q', '')", "select * from mbus4.consume('', 'd')", "select * from mbus4.consume('r', 'e')"},
+		{"select * from mbus4.consume('q', '')", "select * from mbus4.consume('q', 'c')"},
+		{"select * from mbus4.consume('q')", "select * from mbus4.consume('p')"},
+		{"select * from mbus4.consume(E'q', 'c')", "select * from mbus4.consume(E'q', 'd')"},
+		{"select * from mbus4.consume_q_by_c()", "select * from mbus4.consume_q_by_c()"},
+		{"select mbus4.post('q',\n 'a'\n'b')", "select mbus4.post('r',\n 'a'\n'b')"},
+		{"select mbus4.post($1, 'a=>1')", "select mbus4.post($1, 'b=>1')"},
+		{"select mbus4.post('q', $2)", "select mbus4.post('r', $2)"},
+	} {
+		for _, session := range []plan.Session{{Encoding: "UTF8"}, {Encoding: "UTF8", EscapeStrings: true}, {Encoding: "UTF8", Prepared: true}} {
+			r := newRewriter(shortFragments{})
+			for _, text := range append(slices.Clone(texts), texts[0]) {
+				p := r.Rewrite(t.Context(), text, session, testEnv)
+				got, _ := p.Addresses()
+				want, _ := p.Unprepared().Addresses()
+				if !slices.Equal(got, want) || len(want) != 1 {
+					t.Errorf("%s: got %+v, want %+v", text, got, want)
+				}
+				if got, want := p.Parameters(), p.Unprepared().Parameters(); got != want {
+					t.Errorf("%s: %d parameters, want %d", text, got, want)
+				}
+			}
+		}
+	}
+}
