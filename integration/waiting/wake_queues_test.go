@@ -10,14 +10,20 @@ import (
 )
 
 // A post through one proxy wakes a call that waits at another, without a sweep: whether its text
-// names the queue or not, and when a trigger of which only the other proxy knows copies the
-// message.
+// names the queue or not, a value does, and when a trigger of which only the other proxy knows
+// copies the message.
 func TestWaitAtAnotherProxy(t *testing.T) {
 	t.Parallel()
-	for name, post := range map[string]string{
-		"named":    `select mbus4.post('q', 'n=>1')`,
-		"computed": `select mbus4.post(lower('Q'), 'n=>1')`,
-		"trigger":  `select mbus4.post('src', 'n=>1')`,
+	for name, post := range map[string]struct {
+		sql  string
+		args []any
+	}{
+		"named":       {`select mbus4.post('q', 'n=>1')`, nil},
+		"computed":    {`select mbus4.post(lower('Q'), 'n=>1')`, nil},
+		"bound":       {`select mbus4.post($1, 'n=>1')`, []any{"Q"}},
+		"bound, cast": {`select mbus4.post($1::text, 'n=>1')`, []any{"q"}},
+		"bound twice": {`select mbus4.post($1, hstore('n', $1::text)) from (select 'q' where 'q' = $1) x`, []any{"q"}},
+		"trigger":     {`select mbus4.post('src', 'n=>1')`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +39,7 @@ func TestWaitAtAnotherProxy(t *testing.T) {
 				// The first proxy finds out within a second that it is to tell the other.
 				tick := time.NewTicker(50 * time.Millisecond)
 				for answered := false; !answered; {
-					harness.Ask(t, poster, post)
+					harness.Ask(t, poster, post.sql, post.args...)
 					select {
 					case <-a.done:
 						answered = true
@@ -41,7 +47,11 @@ func TestWaitAtAnotherProxy(t *testing.T) {
 					}
 				}
 				tick.Stop()
-				a.want(t, "1")
+				if name == "bound twice" {
+					a.want(t, "q")
+				} else {
+					a.want(t, "1")
+				}
 				harness.Ask(t, poster, "select count(*) from mbus4.consumen('q', amt => null)")
 			}
 		})
@@ -49,7 +59,7 @@ func TestWaitAtAnotherProxy(t *testing.T) {
 }
 
 // A post wakes who waits for its queue, also where calls wait for many others, and leaves those
-// alone: their sessions do nothing.
+// alone: their sessions do nothing. Its text names the queue, or a value does.
 func TestPostWakesItsQueueOnly(t *testing.T) {
 	t.Parallel()
 	const queues = 12
@@ -64,11 +74,24 @@ func TestPostWakesItsQueueOnly(t *testing.T) {
 	waiter := harness.Connect(t, proxy.Endpoint, database)
 	const others = `select count(*) || ' ' || max(state_change) from pg_stat_activity
 		where datname = current_database() and query like '%at_await%' and pid not in ($1, pg_backend_pid())`
-	for i := range 3 {
+	const bound = `select mbus4.post($1, hstore('n', $2::text))`
+	if _, err := poster.Prepare(t.Context(), "post", bound, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
 		a := ask(t, waiter, waitForOne)
 		awaitWaiting(t, direct, waiter)
 		before := harness.Ask(t, direct, others, int(waiter.PID()))
-		harness.Ask(t, poster, fmt.Sprintf(`select mbus4.post('q', 'n=>%d')`, i))
+		switch i {
+		case 0:
+			harness.Ask(t, poster, `select mbus4.post('q', 'n=>0')`)
+		case 1, 2: // a statement that is new, and that is known
+			harness.Ask(t, poster, bound, "q", fmt.Sprint(i))
+		default:
+			if r := poster.ExecPrepared(t.Context(), "post", [][]byte{[]byte("Q"), []byte(fmt.Sprint(i))}, nil, nil).Read(); r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
 		a.want(t, fmt.Sprint(i))
 		if after := harness.Ask(t, direct, others, int(waiter.PID())); after != before || !strings.HasPrefix(before, fmt.Sprint(queues)) {
 			t.Errorf("the sessions of other queues: %s before, %s after", before, after)

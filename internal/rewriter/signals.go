@@ -3,6 +3,7 @@ package rewriter
 import (
 	"mbusproxy/engine/waiting"
 	"mbusproxy/proxy/statements"
+	"mbusproxy/proxy/wire"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -16,14 +17,14 @@ const (
 )
 
 // Signals says what a transaction that runs the plan may have changed. If the plan has failed, what it took comes back.
-func (p wirePlan) Signals(ok bool) (s statements.Signals) {
+func (p wirePlan) Signals(ok bool, bound statements.Signals) (s statements.Signals) {
 	switch {
 	case p.db == nil:
 		return 0
 	case !ok && p.Takes() == statements.TakesNothing:
 		return 0
 	case !ok:
-		return signalMessages | statements.Signals(p.queues())<<signalQueues
+		return signalMessages | statements.Signals(p.queues(bound))<<signalQueues
 	}
 	if p.Writes() {
 		s |= signalMessages
@@ -32,7 +33,7 @@ func (p wirePlan) Signals(ok bool) (s statements.Signals) {
 		s |= signalPosts
 	}
 	if s != 0 {
-		s |= statements.Signals(p.queues()) << signalQueues
+		s |= statements.Signals(p.queues(bound)) << signalQueues
 	}
 	if p.MakesTriggers() {
 		p.db.NoteTriggers()
@@ -43,8 +44,9 @@ func (p wirePlan) Signals(ok bool) (s statements.Signals) {
 	return s
 }
 
-// queues are those in which the calls of the plan may make something deliverable, as far as its text says which.
-func (p wirePlan) queues() (q waiting.Queues) {
+// queues are those in which the calls of the plan may make something deliverable, as far as its text
+// says which, and what is bound to its parameters.
+func (p wirePlan) queues(bound statements.Signals) (q waiting.Queues) {
 	if !p.db.Awaited() {
 		return waiting.AnyQueue // nobody asks
 	}
@@ -73,12 +75,55 @@ func (p wirePlan) queues() (q waiting.Queues) {
 			}
 			return waiting.AnyQueue
 		}
-		if a.Queue.Text == "" || a.Queue.Param != 0 {
+		switch named := waiting.Queues(bound >> signalQueues); {
+		case a.Queue.Param == 0 && a.Queue.Text != "":
+			q |= waiting.QueuesOf(sqlfuncs.Fold(a.Queue.Text))
+		case a.Queue.Param != 0 && named != 0:
+			q |= named
+		default:
 			return waiting.AnyQueue
 		}
-		q |= waiting.QueuesOf(sqlfuncs.Fold(a.Queue.Text))
 	}
 	return q
+}
+
+// ValueSignals returns what reads the names of queues that are bound to parameters.
+func (p wirePlan) ValueSignals() statements.ValueSignals {
+	if p.db == nil {
+		return nil
+	}
+	var out boundQueues
+	addresses, _ := p.Addresses()
+	for _, a := range addresses {
+		if n := a.Queue.Param; n != 0 {
+			out.parameters = append(out.parameters, n)
+			// In other places the server may take it for another type, of which the text is another one.
+			out.unclear = out.unclear || a.Queue.Cast || p.Uses(n) != 1
+		}
+	}
+	if out.parameters == nil {
+		return nil
+	}
+	out.db = p.db
+	return &out
+}
+
+// boundQueues reads names of queues that are bound to parameters.
+type boundQueues struct {
+	db         interface{ Awaited() bool }
+	parameters []int
+	unclear    bool // the values may not be the names
+}
+
+// Parameters returns the parameters.
+func (b *boundQueues) Parameters() []int { return b.parameters }
+
+// Of returns the queue.
+func (b *boundQueues) Of(value wire.Value) statements.Signals {
+	if b.unclear || !b.db.Awaited() || value.Null || len(value.Bytes) > maxNameBytes { // nobody asks, or the call fails
+		return statements.AllSignals
+	}
+	return statements.Signals(waiting.QueuesOf(sqlfuncs.Fold(string(value.Bytes)))) << signalQueues
 }
 
 // AfterPrepared tells the engine that a transaction has ended that PREPARE TRANSACTION had set aside.

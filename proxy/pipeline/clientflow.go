@@ -52,6 +52,7 @@ type ClientFlow struct {
 	prepared prepared
 	unsent   unsent
 	traces   traces
+	values   valueSignals
 	// atHand is the message of which the Rewriter or a plan is asked. held is set while there is one.
 	atHand athand.Message
 	held   bool

@@ -18,6 +18,7 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 	a := new(details)
 	if portal, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:]); ok {
 		a.Portal, a.Statement = names.Key(portal), names.Key(statement)
+		a.values = f.signalsOfValues(a.Statement, frame)
 		if f.bindTime != nil {
 			refused, err := f.bindPrelude(ctx, frame, a)
 			if refused != nil {
@@ -76,6 +77,9 @@ func (f *ClientFlow) named(kind requests.Kind, body []byte) (replacement []byte)
 	}
 	if kind == requests.Close {
 		f.traceClose(a)
+		if !a.OfPortal {
+			delete(f.values.statements, a.Statement)
+		}
 	}
 	if kind == requests.Describe {
 		replacement = f.describeUnnamed(body, a)

@@ -74,6 +74,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	}
 	a := &details{Use: names.Use{Statement: names.Key(name)}}
 	a.trace = f.traceParse(a.Statement, plan)
+	f.noteValueSignals(a.Statement, plan, types)
 	var replacement []byte
 	if len(name) == 0 {
 		if replacement = f.repeatParse(plan, query, types, a); replacement == nil {

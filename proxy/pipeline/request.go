@@ -32,24 +32,25 @@ func (r request) runs() bool {
 // details are the fields of a request in a session that has had a Plan. They do not change once it is queued.
 type details struct {
 	names.Use
-	plan       statements.Plan   // of a Query, Parse or prelude statement; nil for none
-	hiddenTags []int             // Plan.HiddenTags of a Query
-	tag        string            // Plan.Tag of a Query
-	unread     bool              // Query and Parse: the text was too long to be looked at
-	probe      *probe            // of a message of ours: its reply is the answer to this probe query
-	errorTo    *probe            // of a message of ours: its error is kept with this probe query, and not sent to the client
-	run        *names.Run        // of the Execute of a prelude statement: the try that its outcome settles
-	lost       *probe            // of a message of ours: the probe query that is sent again if the statement prepared for it is gone
-	instead    []byte            // the ErrorResponse that the client gets when the request fails; nil nearly always
-	unnamed    *requests.Outcome // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
-	own        string            // the name of the statement of ours that the message uses in the place of the client's unnamed one
-	synced     *requests.Outcome // of a Sync of ours that ends the transaction of a look; nil nearly always
-	prepared   bool              // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
-	asQuery    bool              // it stands for a Query that may return no rows
-	again      bool              // what the client sent can be sent again, if the server cannot use that statement: see resend
-	plain      statements.Plan   // then, of a Query: its own Plan
-	extra      bool              // own has Repeated.Extra
-	trace      statements.Trace  // of what the message runs; nil nearly always
+	plan       statements.Plan    // of a Query, Parse or prelude statement; nil for none
+	hiddenTags []int              // Plan.HiddenTags of a Query
+	tag        string             // Plan.Tag of a Query
+	unread     bool               // Query and Parse: the text was too long to be looked at
+	probe      *probe             // of a message of ours: its reply is the answer to this probe query
+	errorTo    *probe             // of a message of ours: its error is kept with this probe query, and not sent to the client
+	run        *names.Run         // of the Execute of a prelude statement: the try that its outcome settles
+	lost       *probe             // of a message of ours: the probe query that is sent again if the statement prepared for it is gone
+	instead    []byte             // the ErrorResponse that the client gets when the request fails; nil nearly always
+	unnamed    *requests.Outcome  // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
+	own        string             // the name of the statement of ours that the message uses in the place of the client's unnamed one
+	synced     *requests.Outcome  // of a Sync of ours that ends the transaction of a look; nil nearly always
+	prepared   bool               // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
+	asQuery    bool               // it stands for a Query that may return no rows
+	again      bool               // what the client sent can be sent again, if the server cannot use that statement: see resend
+	plain      statements.Plan    // then, of a Query: its own Plan
+	extra      bool               // own has Repeated.Extra
+	trace      statements.Trace   // of what the message runs; nil nearly always
+	values     statements.Signals // of a Bind: what its values mean
 }
 
 // outcomes reports whether it matters to anything what becomes of the request.

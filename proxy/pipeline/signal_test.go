@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"testing"
 
 	"mbusproxy/proxy/pipeline/names"
@@ -15,9 +16,11 @@ type signalling struct {
 	statements.Plan
 	ended int
 	takes bool
+	bound []statements.Signals // that Signals was told
 }
 
-func (p *signalling) Signals(ok bool) statements.Signals {
+func (p *signalling) Signals(ok bool, bound statements.Signals) statements.Signals {
+	p.bound = append(p.bound, bound)
 	if ok || p.takes {
 		return 1
 	}
@@ -100,5 +103,49 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	f.signal()
 	if plan.ended != 5 {
 		t.Errorf("ended again: told %d times", plan.ended)
+	}
+}
+
+// What the values of a transaction mean is told together, and not to the next one.
+func TestSignalsOfBoundValues(t *testing.T) {
+	t.Parallel()
+	plan := &signalling{Plan: refuse.Canceled()}
+	var f serverFlow
+	parse := names.Use{Statement: "s", Text: &names.Text{Plan: plan}}
+	f.names.Replied(requests.Parse, &parse, wire.MsgParseComplete, "", true)
+	bind := func(portal string, values statements.Signals) request {
+		return request{kind: requests.Bind, details: &details{Use: names.Use{Statement: "s", Portal: portal}, values: values}}
+	}
+	execute := func(portal string) request {
+		return request{kind: requests.Execute, details: &details{Use: names.Use{Portal: portal, OfPortal: true}}}
+	}
+	for _, step := range []struct {
+		what    string
+		sent    []request
+		replies string
+		status  string
+		want    []statements.Signals
+	}{
+		{"one", []request{bind("", 2), execute("")}, "2C", "I", []statements.Signals{2}},
+		{"one in the next transaction", []request{bind("", 4), execute("")}, "2C", "I", []statements.Signals{4}},
+		{"two in one", []request{bind("a", 2), bind("b", 4), execute("a"), execute("b")}, "22CC", "I", []statements.Signals{6, 6}},
+		{"nothing", []request{bind("", 0), execute("")}, "2C", "I", []statements.Signals{0}},
+		{"in a block", []request{bind("a", 8), execute("a")}, "2C", "T", []statements.Signals{8}},
+		{"later in it", []request{execute("a")}, "C", "T", []statements.Signals{8}},
+		{"and another", []request{bind("", 1), execute("")}, "2C", "I", []statements.Signals{9}},
+	} {
+		plan.bound = nil
+		f.queueUp(append(step.sent, request{kind: requests.Sync}))
+		for _, typ := range []byte(step.replies) {
+			if _, err := f.answer(typ, ""); err != nil {
+				t.Fatalf("%s: %v", step.what, err)
+			}
+		}
+		if _, err := f.answer(wire.MsgReadyForQuery, step.status); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		if !slices.Equal(plan.bound, step.want) {
+			t.Errorf("%s: told %v, want %v", step.what, plan.bound, step.want)
+		}
 	}
 }

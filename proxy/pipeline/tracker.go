@@ -36,6 +36,7 @@ type tracker struct {
 	// signals is what the plans executed in this transaction want said at its end, signaler is the last of them.
 	signals  statements.Signals
 	signaler statements.Plan
+	values   statements.Signals // what the values mean that this transaction has bound
 	// planned is set by the first request with details: before that there is nothing that Flows.Look could tell.
 	planned bool
 	// current is the request that Flows.Look tells of; nil for none.
@@ -225,6 +226,7 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		t.names.Ready(h.kind == requests.Query || h.details != nil && h.details.prepared, t.Txn)
 		if t.Txn == 'I' {
 			t.signal()
+			t.values = 0
 		}
 		return
 	}
@@ -233,6 +235,9 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	}
 	certain := len(t.more) == 0
 	h.answered(typ, certain)
+	if typ == wire.MsgBindComplete && t.planned {
+		t.noteValues(h, certain)
+	}
 	if typ == wire.MsgCommandComplete {
 		t.ours.completed(detail)
 		if t.held.Any() {
@@ -279,12 +284,22 @@ func (t *tracker) planOf(h *request) (plan statements.Plan, forgotten bool) {
 	return t.names.PlanOf(h.kind, &h.details.Use)
 }
 
+// noteValues notes what the values mean that h has bound; certain says that it was h that has.
+func (t *tracker) noteValues(h *request, certain bool) {
+	switch {
+	case !certain:
+		t.values = statements.AllSignals
+	case h.details != nil:
+		t.values |= h.details.values
+	}
+}
+
 // noteSignals notes for whom AfterTransaction is to be called. plan may be nil.
 func (t *tracker) noteSignals(plan statements.Plan, ok bool) {
 	if plan == nil {
 		return
 	}
-	if s := plan.Signals(ok); s != 0 {
+	if s := plan.Signals(ok, t.values); s != 0 {
 		t.signals |= s
 		t.signaler = plan
 	}

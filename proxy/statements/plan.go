@@ -47,9 +47,13 @@ type Plan interface {
 	// failed: once for each. It returns at once.
 	Ran(ok bool)
 	// Signals says for whom AfterTransaction is to be called when the plan has been executed or, if
-	// ok is false, has failed; 0: for nobody.
-	Signals(ok bool) Signals
+	// ok is false, has failed; 0: for nobody. bound is what the values mean that the transaction has
+	// bound to parameters of ValueSignals, together; 0: nothing is known of them.
+	Signals(ok bool, bound Signals) Signals
 }
 
 // Signals says what a transaction may have changed, in bits. What they mean is the Rewriter's.
 type Signals uint64
+
+// AllSignals are said of values that cannot be read.
+const AllSignals = ^Signals(0)

@@ -75,6 +75,47 @@ func ReadValues(bind []byte) (v Values, ok bool) {
 	return v, true
 }
 
+// ReadValue reads the value of the n-th parameter in the body of a Bind; false where it has none.
+func ReadValue(bind []byte, n int) (v Value, ok bool) {
+	_, _, rest, ok := BindNames(bind)
+	if !ok {
+		return Value{}, false
+	}
+	formats, rest, ok := count16(rest)
+	if !ok || len(rest) < 2*formats {
+		return Value{}, false
+	}
+	codes, rest := rest[:2*formats], rest[2*formats:]
+	count, rest, ok := count16(rest)
+	if !ok || n < 1 || n > count || formats > 1 && formats != count {
+		return Value{}, false
+	}
+	switch formats {
+	case 0:
+	case 1:
+		v.Format = binary.BigEndian.Uint16(codes)
+	default:
+		v.Format = binary.BigEndian.Uint16(codes[2*(n-1):])
+	}
+	for i := 1; len(rest) >= 4; i++ {
+		size := binary.BigEndian.Uint32(rest)
+		rest = rest[4:]
+		null := size == 0xffffffff // -1
+		if null {
+			size = 0
+		}
+		if uint64(size) > uint64(len(rest)) {
+			break
+		}
+		if i == n {
+			v.Null, v.Bytes = null, rest[:size:size]
+			return v, true
+		}
+		rest = rest[size:]
+	}
+	return Value{}, false
+}
+
 // TextValues returns what stands behind the names in a Bind whose parameters and results are all in text form.
 func TextValues(values []string) []byte {
 	out := binary.BigEndian.AppendUint16([]byte{0, 0}, uint16(len(values)))

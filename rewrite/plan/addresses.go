@@ -17,6 +17,7 @@ type Address struct {
 type Source struct {
 	Text  string // in the client's encoding
 	Param int    // n of $n, whose value Bind gives; 0: Text is the value
+	Cast  bool   // the text casts the parameter
 }
 
 // maxAddresses bounds what Addresses returns.
@@ -193,6 +194,7 @@ func (p *Plan) argument(tokens []lex.Token) (a argument) {
 				return argument{name: a.name}
 			}
 		}
+		a.Cast = len(tokens) > 1
 	}
 	return a
 }

@@ -304,16 +304,31 @@ func (p *Plan) Parameters() (last int) {
 }
 
 func (p *Plan) readParameters() (last int) {
+	p.eachParameter(func(n int) { last = max(last, n) })
+	return last
+}
+
+// Uses returns how often the client's text names a parameter.
+func (p *Plan) Uses(parameter int) (times int) {
+	p.eachParameter(func(n int) {
+		if n == parameter {
+			times++
+		}
+	})
+	return times
+}
+
+// eachParameter calls f with the number of each parameter in the client's text.
+func (p *Plan) eachParameter(f func(n int)) {
 	l := lex.Lexer{Text: p.enc.Parseable(p.client), Escapes: p.escapes}
 	for t := l.Next(); t.Kind != lex.End && t.Kind != lex.Open; t = l.Next() {
 		if t.Kind != lex.Param {
 			continue
 		}
 		if n, err := strconv.Atoi(p.client[t.Start+1 : t.End]); err == nil {
-			last = max(last, n)
+			f(n)
 		}
 	}
-	return last
 }
 
 // TraceKept returns the trace context where a message keeps it; "" where there is none, or nothing is posted.

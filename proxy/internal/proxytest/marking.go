@@ -110,7 +110,7 @@ func (p *markingPlan) Tag() string { return "" }
 func (p *markingPlan) EndsTransaction() bool { return false }
 
 // Signals reports false: nobody wants to be told.
-func (p *markingPlan) Signals(bool) statements.Signals { return 0 }
+func (p *markingPlan) Signals(bool, statements.Signals) statements.Signals { return 0 }
 
 // Ran counts nothing.
 func (p *markingPlan) Ran(bool) {}

@@ -114,7 +114,7 @@ func (p *SteppingPlan) Tag() string { return "" }
 func (p *SteppingPlan) EndsTransaction() bool { return false }
 
 // Signals reports whether AfterTransaction is to be called, which the tests do not need.
-func (p *SteppingPlan) Signals(bool) statements.Signals { return 0 }
+func (p *SteppingPlan) Signals(bool, statements.Signals) statements.Signals { return 0 }
 
 // Ran counts nothing.
 func (p *SteppingPlan) Ran(bool) {}

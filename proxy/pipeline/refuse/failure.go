@@ -34,13 +34,13 @@ func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 	return true
 }
 
-func (*failure) HiddenTags() []int                   { return nil }
-func (*failure) Tag() string                         { return "" }
-func (*failure) BindTime() bool                      { return false }
-func (*failure) EndsTransaction() bool               { return false }
-func (*failure) AfterTransaction(statements.Signals) {}
-func (*failure) Signals(bool) statements.Signals     { return 0 }
-func (*failure) Ran(bool)                            {}
+func (*failure) HiddenTags() []int                                   { return nil }
+func (*failure) Tag() string                                         { return "" }
+func (*failure) BindTime() bool                                      { return false }
+func (*failure) EndsTransaction() bool                               { return false }
+func (*failure) AfterTransaction(statements.Signals)                 {}
+func (*failure) Signals(bool, statements.Signals) statements.Signals { return 0 }
+func (*failure) Ran(bool)                                            {}
 
 // Prelude is not called.
 func (*failure) Prelude(context.Context, statements.Context, wire.Values) statements.Plan { return nil }
