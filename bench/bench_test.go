@@ -139,11 +139,27 @@ func TestGoalsHaveCells(t *testing.T) {
 		for _, t := range c.turns {
 			arms[c.name] = append(arms[c.name], t.name)
 		}
+		for _, of := range c.mean.of {
+			if !slices.Contains(arms[c.name], of) {
+				t.Errorf("%s: a mean of %q", c.name, of)
+			}
+		}
+		arms[c.name] = append(arms[c.name], c.mean.name)
 	}
 	for _, g := range goals() {
 		if !slices.Contains(arms[g.cell], g.arm) || !slices.Contains(arms[g.cell], g.base) {
 			t.Errorf("%s: %s has not both %q and %q in all rounds", g.what, g.cell, g.arm, g.base)
 		}
+	}
+}
+
+// The mean of arms is that of each round.
+func TestMeanOfArms(t *testing.T) {
+	r := &result{samples: map[string][]sample{"a": {{tps: 1, cpu: 10}, {tps: 2, cpu: 20}}, "b": {{tps: 3, cpu: 30}, {tps: 6, cpu: 20}}, "c": {{tps: 4}, {tps: 4}}}}
+	mean{"both", []string{"a", "b"}}.add(r)
+	mean{}.add(r)
+	if got, want := r.ratios("c", "both"), []float64{2, 1}; !slices.Equal(got, want) || r.cpu("both") != 20 || len(r.samples) != 4 {
+		t.Errorf("ratios %v, want %v; processor time %v; arms: %v", got, want, r.cpu("both"), r.samples)
 	}
 }
 

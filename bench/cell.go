@@ -20,9 +20,34 @@ type cell struct {
 	name    string
 	arms    []arm
 	turns   []turn                                   // in place of arms: they take turns many times a second
+	mean    mean                                     // beside the turns
 	many    bool                                     // runs manyRounds times
 	prepare func(ctx context.Context, c *cell) error // may be nil; not measured
 	note    string                                   // what prepare says about the cell, for the report
+}
+
+// mean is one more arm of a cell of turns: in each round what its arms have given on the average.
+// Processes of the same program differ by some percent by chance, so that there is to be more than
+// one of those that others are compared with.
+type mean struct {
+	name string // "": there is none
+	of   []string
+}
+
+// add adds the arm.
+func (m mean) add(r *result) {
+	if m.name == "" {
+		return
+	}
+	for i := range r.samples[m.of[0]] {
+		var out sample
+		for _, arm := range m.of {
+			s := r.samples[arm][i]
+			out.tps += s.tps / float64(len(m.of))
+			out.cpu += s.cpu / float64(len(m.of))
+		}
+		r.samples[m.name] = append(r.samples[m.name], out)
+	}
 }
 
 // result is what a cell gave; samples by arm, one for each round.
@@ -62,6 +87,7 @@ func (b *bench) run(ctx context.Context, c *cell) *result {
 		if err := b.takeTurns(ctx, c, r); err != nil {
 			return fail(err)
 		}
+		c.mean.add(r)
 		for i := range c.turns {
 			fmt.Fprintf(b.say, "  %s %.0f", c.turns[i].name, r.tps(c.turns[i].name))
 		}

@@ -73,7 +73,7 @@ func goals() []goal {
 	}
 	for _, action := range watchedActions {
 		for _, mode := range protocols {
-			add("being looked at, "+action+", "+mode+", 8 clients", watchedCell(action, mode), watchedPath, alonePath, 0.97, surelyAtLeast)
+			add("being looked at, "+action+", "+mode+", 8 clients", watchedCell(action, mode), watchedPath, equalPath, 0.97, surelyAtLeast)
 		}
 	}
 	for _, action := range actions {
