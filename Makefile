@@ -46,7 +46,7 @@ setup: ## install what the tests need
 .PHONY: test
 test: setup ## everything: vet, all tests with the race detector and real clients, short fuzz runs
 	go vet ./...
-	TMPDIR=$$(scripts/tmpdir.sh) go test -race -count=1 -timeout 30m ./... # the proxy is a program of its own, which the cache does not see
+	TMPDIR=$$(scripts/tmpdir.sh) go test -race -count=1 -p 3 -timeout 30m ./... # the proxy is a program of its own, which the cache does not see
 	scripts/fuzz.sh $(FUZZTIME)
 
 # One after another: what measures memory must not have others beside it.
