@@ -32,10 +32,41 @@ func TestAddressesOfSkeleton(t *testing.T) {
 				if !slices.Equal(got, want) || len(want) != 1 {
 					t.Errorf("%s: got %+v, want %+v", text, got, want)
 				}
+				numbers, certain := p.QueueParameters()
+				readNumbers, readCertain := p.Unprepared().QueueParameters()
+				if !slices.Equal(numbers, readNumbers) || certain != readCertain {
+					t.Errorf("%s: queues are given by %v, %t, want %v, %t", text, numbers, certain, readNumbers, readCertain)
+				}
 				if got, want := p.Parameters(), p.Unprepared().Parameters(); got != want {
 					t.Errorf("%s: %d parameters, want %d", text, got, want)
 				}
 			}
+		}
+	}
+}
+
+// A parameter gives the name of a queue where the text uses it once, and as a text.
+func TestQueueParameters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text    string
+		want    []int
+		certain bool
+	}{
+		{"select mbus4.post('q', $1)", nil, true},
+		{"select mbus4.post($1, $2)", []int{1}, true},
+		{"select mbus4.post(data => $1, qname => $2)", []int{2}, true},
+		{"select mbus4.post($1, hstore('n', $2))", []int{1}, true},
+		{"select mbus4.post($2, hstore('n', $1)), mbus4.post($3, '')", []int{2, 3}, true},
+		{"select mbus4.post($1, hstore('n', $1))", []int{1}, false},
+		{"select $1::int, mbus4.post($1, '')", []int{1}, false},
+		{"select mbus4.post($1::text, '')", []int{1}, false},
+		{"select mbus4.post($1::int::text, '')", []int{1}, false},
+		{"select mbus4.post(lower($1), '')", nil, true},
+	} {
+		p := newRewriter(shortFragments{}).Rewrite(t.Context(), c.text, plan.Session{Encoding: "UTF8", Prepared: true}, testEnv)
+		if got, certain := p.QueueParameters(); !slices.Equal(got, c.want) || certain != c.certain {
+			t.Errorf("%s: got %v, %t, want %v, %t", c.text, got, certain, c.want, c.certain)
 		}
 	}
 }

@@ -92,20 +92,11 @@ func (p wirePlan) ValueSignals() statements.ValueSignals {
 	if p.db == nil {
 		return nil
 	}
-	var out boundQueues
-	addresses, _ := p.Addresses()
-	for _, a := range addresses {
-		if n := a.Queue.Param; n != 0 {
-			out.parameters = append(out.parameters, n)
-			// In other places the server may take it for another type, of which the text is another one.
-			out.unclear = out.unclear || a.Queue.Cast || p.Uses(n) != 1
-		}
-	}
-	if out.parameters == nil {
+	numbers, certain := p.QueueParameters()
+	if len(numbers) == 0 {
 		return nil
 	}
-	out.db = p.db
-	return &out
+	return &boundQueues{p.db, numbers, !certain}
 }
 
 // boundQueues reads names of queues that are bound to parameters.

@@ -17,7 +17,7 @@ type Address struct {
 type Source struct {
 	Text  string // in the client's encoding
 	Param int    // n of $n, whose value Bind gives; 0: Text is the value
-	Cast  bool   // the text casts the parameter
+	cast  bool   // the text casts the parameter
 }
 
 // maxAddresses bounds what Addresses returns.
@@ -78,6 +78,27 @@ func (p *Plan) readAddresses() []addressing {
 		addresses = append(addresses, a)
 	}
 	return addresses
+}
+
+// QueueParameters returns the numbers of the parameters that give queues in Addresses. certain says
+// that their values are the names: they are used as texts only. In other places the server may take
+// a parameter for another type, whose value is another text to the call.
+func (p *Plan) QueueParameters() (numbers []int, certain bool) {
+	if p.like != nil {
+		return p.like.queues, p.like.certain
+	}
+	return p.readQueueParameters(p.readAddresses())
+}
+
+func (p *Plan) readQueueParameters(of []addressing) (numbers []int, certain bool) {
+	certain = true
+	for i := range of {
+		if from := of[i].Queue; from.Param != 0 {
+			numbers = append(numbers, from.Param)
+			certain = certain && !from.cast && p.uses(from.Param) == 1
+		}
+	}
+	return numbers, certain
 }
 
 // lastWanted returns the place of the last argument that matters, where all are given by position;
@@ -194,7 +215,7 @@ func (p *Plan) argument(tokens []lex.Token) (a argument) {
 				return argument{name: a.name}
 			}
 		}
-		a.Cast = len(tokens) > 1
+		a.cast = len(tokens) > 1
 	}
 	return a
 }

@@ -28,6 +28,8 @@ type Preparable struct {
 	// text, of these indexes; -1: by none. Of one that is odd nothing is known of other texts.
 	call            addressing
 	queue, consumer int
+	queues          []int // see QueueParameters
+	certain         bool
 }
 
 // traceParam stands among Preparable.params for the trace context.
@@ -41,7 +43,9 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 	if !plain {
 		return nil
 	}
-	made := &Preparable{literals: literals, parameters: p.readParameters(), call: p.readAddresses()[0]}
+	read := p.readAddresses()
+	made := &Preparable{literals: literals, parameters: p.readParameters(), call: read[0]}
+	made.queues, made.certain = p.readQueueParameters(read)
 	made.queue, made.consumer = literalAt(literals, made.call.queueAt), literalAt(literals, made.call.consumerAt)
 	if parameters {
 		return made
@@ -308,8 +312,8 @@ func (p *Plan) readParameters() (last int) {
 	return last
 }
 
-// Uses returns how often the client's text names a parameter.
-func (p *Plan) Uses(parameter int) (times int) {
+// uses returns how often the client's text names a parameter.
+func (p *Plan) uses(parameter int) (times int) {
 	p.eachParameter(func(n int) {
 		if n == parameter {
 			times++
