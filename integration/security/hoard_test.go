@@ -34,7 +34,7 @@ func TestHugeTextsInTables(t *testing.T) {
 			peak := proxy.Peak(t, func() {
 				conn := harness.ConnectAs(t, harness.Direct(), database, user)
 				harness.Ask(t, conn, c.write)
-				harness.Await(t, conn, 60*time.Second, c.done)
+				harness.Await(t, conn, 5*time.Minute, c.done) // seconds, on a machine with nothing else to do
 				used := harness.Connect(t, proxy.Endpoint, database)
 				harness.Ask(t, used, "select mbus4.peek_q()")
 			})
