@@ -44,13 +44,13 @@ func TestPages(t *testing.T) {
 		"messages?queue=orders&state=waiting":                     {"1 message", "second"},
 		"messages?queue=orders&column=data&key=customer&value=c3": {"17 messages", "There are no more"},
 		"messages?queue=orders&selector=" + url.QueryEscape("(t.data->'id')::int between 10 and 12"): {"3 messages"},
-		"message?iid=second":    {"waiting", "first", "Its way"},
+		"message?iid=second":    {"waiting", "first", "Route and dependencies"},
 		"message?iid=first":     {"ready", "waits for this"},
 		"message?iid=nobody":    {"No consumer is still to receive a message with this iid"},
 		"work":                  {"4 ready", "1 claimed", `"job"`},
 		"semaphores":            {"reports"},
 		"semaphore?key=reports": {"Running", "Waiting"},
-		"sessions":              {"for members of the role"},
+		"sessions":              {"Only members of the role"},
 		"horizon":               {"What pins it", "message"},
 	} {
 		b.open(path)
@@ -118,7 +118,7 @@ func TestPause(t *testing.T) {
 	b := newBrowser(t, desk)
 	b.logIn(s.user, password, s.database)
 	b.open("queue?name=orders")
-	b.hasNot("Pause")
+	b.hasNot("Pause the queue")
 	other := newBrowser(t, desk)
 	other.logIn(s.admin, password, s.database)
 	other.open("queue?name=orders")
