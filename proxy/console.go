@@ -46,9 +46,14 @@ func (s *Server) serveConsole(l *endpoint.Endpoint, login *consoleLogin) {
 	})
 	defer login.server.Endpoint.Close()
 	s.cfg.Console.Serve(ctx, l.Conn, login.server.Endpoint.Conn, login.user, login.database)
-	if stop() {
+	if !stop() {
+		_ = l.Write(fatal.Shutdown().Encode(nil))
+		l.CloseWrite()
 		return
 	}
-	_ = l.Write(fatal.Shutdown().Encode(nil))
+	// A client that is sending its first command gets an error for that if the connection is closed,
+	// and not what it has been told. So it is given time to read this and to leave.
 	l.CloseWrite()
+	_ = l.Socket.SetReadDeadline(time.Now().Add(endpoint.GoodbyeTime))
+	_, _ = io.Copy(io.Discard, l.Conn)
 }

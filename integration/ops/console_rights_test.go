@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -44,6 +45,34 @@ func TestConsoleHostileSearchPath(t *testing.T) {
 			}
 			harness.Ask(t, direct, "drop schema evil cascade")
 		})
+	}
+}
+
+// Who is refused behind the login has time to read that, also if it is sending a command meanwhile:
+// the proxy says that nothing more comes, and goes on to take what the client sends.
+func TestConsoleRefusalCanBeRead(t *testing.T) {
+	t.Parallel()
+	roles := newConsoleRoles(t)
+	proxy := harness.NewProxy(t, "--console-role", roles.role)
+	conn, err := pgconn.Connect(harness.Context(t), consoleDSN(proxy.Endpoint, roles.stranger, "mbusproxy"))
+	if err != nil {
+		if harness.SQLState(err) != "28000" {
+			t.Fatal(err)
+		}
+		return // the refusal has come with the login's last message
+	}
+	client, err := conn.Hijack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Conn.Close() }()
+	if _, err := io.ReadAll(client.Conn); err != nil {
+		t.Errorf("reading the refusal: %v", err)
+	}
+	for range 2 { // where the socket is closed, the second one fails
+		if _, err := client.Conn.Write([]byte("Q\x00\x00\x00\x0eshow help\x00")); err != nil {
+			t.Errorf("sending behind the refusal: %v", err)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"go.uber.org/zap"
 
 	"mbusproxy/internal/web/access"
 )
@@ -101,6 +102,9 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		var status int
 		status, sheet.Problem, sheet.Hint = whyNot(err, w.Header())
+		if status == http.StatusBadGateway {
+			p.cfg.Log.Warn("page: the server cannot be reached", zap.String("database", who.Database), zap.Error(err))
+		}
 		p.showLogin(w, r, status, sheet)
 		return
 	}
