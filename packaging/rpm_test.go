@@ -30,7 +30,7 @@ func TestRPM(t *testing.T) {
 	}
 	listed := ask("--list")
 	for _, m := range packaged.FindAllStringSubmatch(read(t, "nfpm.yaml"), -1) {
-		if !strings.Contains(listed, m[2]+"\n") {
+		if !strings.Contains(listed, strings.TrimSuffix(m[2]+"\n", "/\n")) { // of a folder, the files in it
 			t.Errorf("%s is not in the package", m[2])
 		}
 	}

@@ -46,7 +46,9 @@ func (s *Server) serveConsole(l *endpoint.Endpoint, login *consoleLogin) {
 	})
 	defer login.server.Endpoint.Close()
 	s.cfg.Console.Serve(ctx, l.Conn, login.server.Endpoint.Conn, login.user, login.database)
-	if !stop() {
+	stop()
+	if ctx.Err() != nil { // and not whether stop came in time: Serve may have been faster
+		_ = l.Socket.SetWriteDeadline(time.Now().Add(endpoint.GoodbyeTime))
 		_ = l.Write(fatal.Shutdown().Encode(nil))
 		l.CloseWrite()
 		return
