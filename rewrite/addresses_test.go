@@ -22,22 +22,26 @@ func TestAddressesOfSkeleton(t *testing.T) {
 		{"select mbus4.post('q',\n 'a'\n'b')", "select mbus4.post('r',\n 'a'\n'b')"},
 		{"select mbus4.post($1, 'a=>1')", "select mbus4.post($1, 'b=>1')"},
 		{"select mbus4.post('q', $2)", "select mbus4.post('r', $2)"},
+		{"select mbus4.post('q', hstore('n', $1))", "select mbus4.post('r', hstore('n', $1))", "select mbus4.post('', hstore('n', $1))"},
+		{"select 'x', mbus4.post('q', 'a=>1'), mbus4.post('r', 'b=>2')", "select 'longer', mbus4.post('s', 'a=>1'), mbus4.post('q', 'b=>2')"},
+		{"insert into t select mbus4.post($1, 'a'), mbus4.post('r', $2)", "insert into t select mbus4.post($1, 'b'), mbus4.post('s', $2)"},
 	} {
 		for _, session := range []plan.Session{{Encoding: "UTF8"}, {Encoding: "UTF8", EscapeStrings: true}, {Encoding: "UTF8", Prepared: true}} {
 			r := newRewriter(shortFragments{})
 			for _, text := range append(slices.Clone(texts), texts[0]) {
 				p := r.Rewrite(t.Context(), text, session, testEnv)
+				fresh := p.Unprepared() // of which nothing is known
 				got, _ := p.Addresses()
-				want, _ := p.Unprepared().Addresses()
-				if !slices.Equal(got, want) || len(want) != 1 {
+				want, _ := fresh.Addresses()
+				if !slices.Equal(got, want) || len(want) == 0 {
 					t.Errorf("%s: got %+v, want %+v", text, got, want)
 				}
 				numbers, certain := p.QueueParameters()
-				readNumbers, readCertain := p.Unprepared().QueueParameters()
+				readNumbers, readCertain := fresh.QueueParameters()
 				if !slices.Equal(numbers, readNumbers) || certain != readCertain {
 					t.Errorf("%s: queues are given by %v, %t, want %v, %t", text, numbers, certain, readNumbers, readCertain)
 				}
-				if got, want := p.Parameters(), p.Unprepared().Parameters(); got != want {
+				if got, want := p.Parameters(), fresh.Parameters(); got != want {
 					t.Errorf("%s: %d parameters, want %d", text, got, want)
 				}
 			}
@@ -59,6 +63,7 @@ func TestQueueParameters(t *testing.T) {
 		{"select mbus4.post($1, hstore('n', $2))", []int{1}, true},
 		{"select mbus4.post($2, hstore('n', $1)), mbus4.post($3, '')", []int{2, 3}, true},
 		{"select mbus4.post($1, hstore('n', $1))", []int{1}, false},
+		{"select mbus4.post($1, ''), mbus4.post($1, '')", []int{1, 1}, false},
 		{"select $1::int, mbus4.post($1, '')", []int{1}, false},
 		{"select mbus4.post($1::text, '')", []int{1}, false},
 		{"select mbus4.post($1::int::text, '')", []int{1}, false},

@@ -51,6 +51,7 @@ type variant struct {
 	env      plan.Env // for which the plan was made
 	plan     *plan.Plan
 	literals []lex.Literal // of the plan's text
+	common   *plan.Common
 	// preparable is nil where such texts are not run by prepared statements.
 	preparable *plan.Preparable
 }
@@ -75,7 +76,7 @@ func (c *cached) planFor(text string, literals []lex.Literal, env plan.Env, trac
 		if p.ClientText() != text {
 			p = p.Transfer(text, v.literals, literals)
 		}
-		return p.Checked().ForText(v.preparable, literals, trace)
+		return p.Checked().ForText(v.common, v.preparable, literals, trace)
 	}
 	return nil
 }
@@ -87,7 +88,7 @@ const literalBytes = 24
 func (c *cached) size(key cacheKey) int {
 	n := len(key.skeleton) + len(key.void) + len(key.answer) + 256
 	for _, v := range c.variants {
-		size := v.plan.Size() + literalBytes*len(v.literals)
+		size := v.plan.Size() + v.common.Size() + literalBytes*len(v.literals)
 		if v.preparable != nil {
 			size *= 2
 		}
@@ -186,6 +187,7 @@ func (v variant) shortened() variant {
 	}
 	b.WriteString(text[pos:])
 	short := variant{env: v.env, plan: v.plan.Transfer(b.String(), v.literals, literals).Made(), literals: literals}
+	short.common = plan.NewCommon(short.plan, literals)
 	if v.preparable != nil {
 		short.preparable = plan.NewPreparable(short.plan, literals)
 	}

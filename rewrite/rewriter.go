@@ -155,11 +155,14 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 	}
 	p := doc.Rewrite(ctx, e, r.fragments)
 	v := variant{env: e, plan: p, literals: literals}
+	if len(text) <= cacheTextLimit { // else it may take its time, and put shortens the text
+		v.common = plan.NewCommon(p, literals)
+	}
 	if session.Answer == "" {
 		v.preparable = plan.NewPreparable(p, literals)
 	}
 	r.cache.put(key, known.with(v))
-	return p.Checked().ForText(v.preparable, literals, session.Trace)
+	return p.Checked().ForText(v.common, v.preparable, literals, session.Trace)
 }
 
 // Recall returns what Rewrite would for a text, where that is in the cache and nothing has to be

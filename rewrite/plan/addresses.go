@@ -30,8 +30,8 @@ func (s Source) known() bool { return s != Source{} }
 // call and nothing else, so that the rows of the reply are what the call gives. It reads the text
 // each time, unless texts with the same skeleton have been read before.
 func (p *Plan) Addresses() (addresses []Address, alone bool) {
-	if a, ok := p.addressLike(); ok {
-		return []Address{a}, p.alone
+	if addresses, ok := p.commonAddresses(); ok {
+		return addresses, p.alone
 	}
 	read := p.readAddresses()
 	addresses = make([]Address, len(read))
@@ -78,27 +78,6 @@ func (p *Plan) readAddresses() []addressing {
 		addresses = append(addresses, a)
 	}
 	return addresses
-}
-
-// QueueParameters returns the numbers of the parameters that give queues in Addresses. certain says
-// that their values are the names: they are used as texts only. In other places the server may take
-// a parameter for another type, whose value is another text to the call.
-func (p *Plan) QueueParameters() (numbers []int, certain bool) {
-	if p.like != nil {
-		return p.like.queues, p.like.certain
-	}
-	return p.readQueueParameters(p.readAddresses())
-}
-
-func (p *Plan) readQueueParameters(of []addressing) (numbers []int, certain bool) {
-	certain = true
-	for i := range of {
-		if from := of[i].Queue; from.Param != 0 {
-			numbers = append(numbers, from.Param)
-			certain = certain && !from.cast && p.uses(from.Param) == 1
-		}
-	}
-	return numbers, certain
 }
 
 // lastWanted returns the place of the last argument that matters, where all are given by position;

@@ -43,8 +43,8 @@ type Plan struct {
 	sealed    *sealedText   // the text with the secret; nil: it is made whenever it is asked for
 
 	trace      string        // see ForText
-	like       *Preparable   // what texts with the same skeleton have in common; may be nil
-	literals   []lex.Literal // of the client's text; set with like
+	common     *Common       // nil: it is read of the text
+	literals   []lex.Literal // of the client's text; set with common
 	prepared   *Prepared     // see Prepared
 	repeatable bool          // see Repeatable
 	alone      bool          // see Alone

@@ -22,14 +22,6 @@ type Preparable struct {
 	base     *Plan         // of one of the texts; the server's text has the parameters; nil: no text of a Query is prepared
 	literals []lex.Literal // of that text
 	params   []int         // indexes of literals, or traceParam, $1 first
-	// parameters is the number of the last parameter that the texts name.
-	parameters int
-	// call is the address of the call, whose queue and consumer may be given by literals of the
-	// text, of these indexes; -1: by none. Of one that is odd nothing is known of other texts.
-	call            addressing
-	queue, consumer int
-	queues          []int // see QueueParameters
-	certain         bool
 }
 
 // traceParam stands among Preparable.params for the trace context.
@@ -43,10 +35,7 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 	if !plain {
 		return nil
 	}
-	read := p.readAddresses()
-	made := &Preparable{literals: literals, parameters: p.readParameters(), call: read[0]}
-	made.queues, made.certain = p.readQueueParameters(read)
-	made.queue, made.consumer = literalAt(literals, made.call.queueAt), literalAt(literals, made.call.consumerAt)
+	made := &Preparable{literals: literals}
 	if parameters {
 		return made
 	}
@@ -87,32 +76,6 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 	base.server, base.moved, base.sealed = server, nil, nil
 	made.base, made.id = &base, preparables.Add(1)
 	return made
-}
-
-// literalAt returns the index of the literal that begins at a place; -1: there is none.
-func literalAt(literals []lex.Literal, at int) int {
-	return slices.IndexFunc(literals, func(l lex.Literal) bool { return !l.Number && l.Start == at })
-}
-
-// addressLike returns the address of the plan's only call by what is known of texts with the same
-// skeleton; false: the text must be read.
-func (p *Plan) addressLike() (a Address, ok bool) {
-	m := p.like
-	if m == nil || m.call.odd {
-		return a, false
-	}
-	a = m.call.Address
-	return a, p.setLiteral(&a.Queue, m.queue) && p.setLiteral(&a.Consumer, m.consumer)
-}
-
-// setLiteral sets a value that a literal of the text gives; false: the literal says nothing.
-func (p *Plan) setLiteral(to *Source, literal int) (ok bool) {
-	if literal < 0 {
-		return true
-	}
-	l := p.literals[literal]
-	to.Text, ok = lex.DecodeLiteral(p.client[l.Start-1:l.End+1], p.enc, p.escapes)
-	return ok && to.Text != ""
 }
 
 // integer reports whether the SQL of a type means one of whole numbers, large enough for a bigint if big is set.
@@ -254,15 +217,15 @@ func (m *Preparable) prepare(text string, literals []lex.Literal, trace string) 
 	return &Prepared{made: m, text: text, literals: literals, trace: trace, values: values}
 }
 
-// ForText returns the plan with the trace context of its text, which is Session.Trace, and with
-// what Prepared and Repeatable are to return, with nil for nil and false. literals are those of the
-// plan's text.
-func (p *Plan) ForText(m *Preparable, literals []lex.Literal, trace string) *Plan {
+// ForText returns the plan with what is known of texts with its skeleton, which may be nil, with the
+// trace context of its text, which is Session.Trace, and with what Prepared and Repeatable are to
+// return, with nil for nil and false. literals are those of the plan's text.
+func (p *Plan) ForText(c *Common, m *Preparable, literals []lex.Literal, trace string) *Plan {
 	q := *p
 	if q.trace != trace {
 		q.trace, q.sealed = trace, nil
 	}
-	q.like, q.literals, q.prepared, q.repeatable, q.alone = m, literals, nil, m != nil, p.alone || m != nil
+	q.common, q.literals, q.prepared, q.repeatable, q.alone = c, literals, nil, m != nil, p.alone || m != nil
 	switch {
 	case m != nil && m.base != nil:
 		q.prepared = m.prepare(q.client, literals, trace)
@@ -273,7 +236,7 @@ func (p *Plan) ForText(m *Preparable, literals []lex.Literal, trace string) *Pla
 }
 
 // Unprepared returns the plan of a text that is not run by a prepared statement.
-func (p *Plan) Unprepared() *Plan { return p.ForText(nil, nil, p.trace) }
+func (p *Plan) Unprepared() *Plan { return p.ForText(nil, nil, nil, p.trace) }
 
 // Alone reports whether the text is one call and nothing else, so that the rows of the reply are what the call gives.
 func (p *Plan) Alone() bool { return p.alone }
@@ -297,42 +260,6 @@ func (p *Plan) Parameterized() *Plan {
 	})
 	q.moved, q.sealed, q.trace = nil, nil, ""
 	return &q
-}
-
-// Parameters returns the number of the last parameter that the client's text names.
-func (p *Plan) Parameters() (last int) {
-	if p.like != nil {
-		return p.like.parameters
-	}
-	return p.readParameters()
-}
-
-func (p *Plan) readParameters() (last int) {
-	p.eachParameter(func(n int) { last = max(last, n) })
-	return last
-}
-
-// uses returns how often the client's text names a parameter.
-func (p *Plan) uses(parameter int) (times int) {
-	p.eachParameter(func(n int) {
-		if n == parameter {
-			times++
-		}
-	})
-	return times
-}
-
-// eachParameter calls f with the number of each parameter in the client's text.
-func (p *Plan) eachParameter(f func(n int)) {
-	l := lex.Lexer{Text: p.enc.Parseable(p.client), Escapes: p.escapes}
-	for t := l.Next(); t.Kind != lex.End && t.Kind != lex.Open; t = l.Next() {
-		if t.Kind != lex.Param {
-			continue
-		}
-		if n, err := strconv.Atoi(p.client[t.Start+1 : t.End]); err == nil {
-			f(n)
-		}
-	}
 }
 
 // TraceKept returns the trace context where a message keeps it; "" where there is none, or nothing is posted.

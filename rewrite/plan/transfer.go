@@ -24,7 +24,7 @@ func (p *Plan) Fits(text string, from, to []lex.Literal) bool {
 // literals of the plan's text and of the other.
 func (p *Plan) Transfer(text string, from, to []lex.Literal) *Plan {
 	q := *p
-	q.client, q.calls, q.like, q.literals = text, slices.Clone(p.calls), nil, nil
+	q.client, q.calls, q.common, q.literals = text, slices.Clone(p.calls), nil, nil
 	m := lex.Mover{From: from, To: to}
 	for i, c := range q.calls {
 		q.calls[i].Span = m.MoveSpan(c.Span)
