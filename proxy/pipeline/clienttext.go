@@ -196,19 +196,33 @@ func (f *ClientFlow) noteEffects(effects []statements.Effect, simple bool) []*na
 	return f.names.NoteEffects(effects, like)
 }
 
-// oidVoid is VOIDOID of the server's pg_type.
-const oidVoid = 2278
+// Types of the server's pg_type; oidUnspecified lets the server decide.
+const (
+	oidUnspecified = 0
+	oidText        = 25
+	oidVarchar     = 1043
+	oidVoid        = 2278
+)
+
+// declaredType returns the type that the end of a Parse declares for parameter n; false: it declares
+// none for that one and those that follow.
+func declaredType(types []byte, n int) (oid uint32, ok bool) {
+	const count, size = 2, 4
+	at := count + size*(n-1)
+	if len(types) < at+size || n > int(binary.BigEndian.Uint16(types)) {
+		return oidUnspecified, false
+	}
+	return binary.BigEndian.Uint32(types[at:]), true
+}
 
 // voidParams returns the numbers of the parameters that the end of a Parse declares as void.
 func voidParams(types []byte) (numbers []int) {
-	if len(types) < 2 {
-		return nil
-	}
-	count := int(binary.BigEndian.Uint16(types))
-	for i, rest := 1, types[2:]; i <= count && len(rest) >= 4; i, rest = i+1, rest[4:] {
-		if binary.BigEndian.Uint32(rest) == oidVoid {
-			numbers = append(numbers, i)
+	for n := 1; ; n++ {
+		switch oid, ok := declaredType(types, n); {
+		case !ok:
+			return numbers
+		case oid == oidVoid:
+			numbers = append(numbers, n)
 		}
 	}
-	return numbers
 }

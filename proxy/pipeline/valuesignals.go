@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"mbusproxy/proxy/statements"
@@ -23,7 +22,7 @@ type valueSignals struct {
 
 // valueReader reads the values that are bound to a statement.
 type valueReader struct {
-	of statements.ValueSignals
+	of statements.ValueSignals // nil only where unclear is set
 	// unclear says that the values cannot be read: they may be of other types than text, or the name
 	// may stand for another statement.
 	unclear bool
@@ -36,49 +35,32 @@ func (f *ClientFlow) noteValueSignals(key string, plan statements.Plan, types []
 		now.of = p.ValueSignals()
 	}
 	before, known := f.values.statements[key]
-	if now.of == nil && !known { // nearly always
+	switch {
+	case now.of != nil:
+		now.unclear = slices.ContainsFunc(now.of.Parameters(), func(n int) bool { return !isText(types, n) })
+	case !known: // nearly always
 		return
 	}
-	if now.of != nil {
-		now.unclear = slices.ContainsFunc(now.of.Parameters(), func(n int) bool { return !isText(types, n) })
-	}
-	if known && key != "" { // the Parse fails if the name is still taken
-		now.unclear = now.unclear || before.unclear || now.of == nil || !slices.Equal(before.of.Parameters(), now.of.Parameters())
-		if now.of == nil {
-			now.of = before.of
-		}
-	}
 	switch {
+	case known && key != "" && (before.unclear || now.of == nil || !slices.Equal(before.of.Parameters(), now.of.Parameters())):
+		now = valueReader{unclear: true} // the Parse fails if the name is still taken
 	case now.of == nil:
 		delete(f.values.statements, key)
+		return
 	case !known && len(f.values.statements) >= maxValueSignals:
 		f.values.over = true
-	default:
-		if f.values.statements == nil {
-			f.values.statements = map[string]valueReader{}
-		}
-		f.values.statements[key] = now
+		return
+	case f.values.statements == nil:
+		f.values.statements = map[string]valueReader{}
 	}
+	f.values.statements[key] = now
 }
 
-// The types of parameters of which a value is a text in both formats; oidUnspecified lets the server decide.
-const (
-	oidUnspecified = 0
-	oidText        = 25
-	oidVarchar     = 1043
-)
-
-// isText reports whether the end of a Parse does not say that parameter n is anything but a text.
+// isText reports whether the end of a Parse does not say that parameter n is anything but a text,
+// whose value is the same in both formats.
 func isText(types []byte, n int) bool {
-	const count, size = 2, 4
-	if at := count + size*(n-1); len(types) >= at+size {
-		switch binary.BigEndian.Uint32(types[at:]) {
-		case oidUnspecified, oidText, oidVarchar:
-		default:
-			return false
-		}
-	}
-	return true
+	oid, _ := declaredType(types, n)
+	return oid == oidUnspecified || oid == oidText || oid == oidVarchar
 }
 
 // signalsOfValues says what the values of a Bind of the statement mean.

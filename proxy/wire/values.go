@@ -34,86 +34,80 @@ func (v Values) Get(n int) (value Value, ok bool) {
 // ReadValues reads the body of a Bind. ok is false when the parameters are not what a Bind may
 // hold; the server refuses such a message. What follows them is not looked at.
 func ReadValues(bind []byte) (v Values, ok bool) {
-	_, _, rest, ok := BindNames(bind)
-	if !ok {
-		return Values{}, false
-	}
-	formats, rest, ok := count16(rest)
-	if !ok || len(rest) < 2*formats {
-		return Values{}, false
-	}
-	codes, rest := rest[:2*formats], rest[2*formats:]
-	n, rest, ok := count16(rest)
+	r, ok := readerOf(bind)
 	// Each parameter has a length of 4 bytes, so no more is allocated than was sent.
-	if !ok || len(rest) < 4*n || formats > 1 && formats != n {
+	if !ok || len(r.rest) < 4*r.count {
 		return Values{}, false
 	}
-	v = Values{known: true, params: make([]Value, n)}
+	v = Values{known: true, params: make([]Value, r.count)}
 	for i := range v.params {
-		p := &v.params[i]
-		switch formats {
-		case 0:
-		case 1:
-			p.Format = binary.BigEndian.Uint16(codes)
-		default:
-			p.Format = binary.BigEndian.Uint16(codes[2*i:])
-		}
-		if len(rest) < 4 {
+		if v.params[i], ok = r.next(); !ok {
 			return Values{}, false
 		}
-		size := binary.BigEndian.Uint32(rest)
-		rest = rest[4:]
-		if size == 0xffffffff { // -1
-			p.Null = true
-			continue
-		}
-		if uint64(size) > uint64(len(rest)) {
-			return Values{}, false
-		}
-		p.Bytes, rest = rest[:size:size], rest[size:]
 	}
 	return v, true
 }
 
 // ReadValue reads the value of the n-th parameter in the body of a Bind; false where it has none.
 func ReadValue(bind []byte, n int) (v Value, ok bool) {
+	r, ok := readerOf(bind)
+	if !ok || n < 1 || n > r.count {
+		return Value{}, false
+	}
+	for range n {
+		if v, ok = r.next(); !ok {
+			return Value{}, false
+		}
+	}
+	return v, true
+}
+
+// valueReader reads the values in the body of a Bind, one after the other.
+type valueReader struct {
+	codes   []byte // of the formats
+	formats int    // how many there are: none, one for all, or one for each
+	count   int    // of values
+	read    int
+	rest    []byte
+}
+
+func readerOf(bind []byte) (r valueReader, ok bool) {
 	_, _, rest, ok := BindNames(bind)
 	if !ok {
-		return Value{}, false
+		return r, false
 	}
-	formats, rest, ok := count16(rest)
-	if !ok || len(rest) < 2*formats {
-		return Value{}, false
+	if r.formats, rest, ok = count16(rest); !ok || len(rest) < 2*r.formats {
+		return r, false
 	}
-	codes, rest := rest[:2*formats], rest[2*formats:]
-	count, rest, ok := count16(rest)
-	if !ok || n < 1 || n > count || formats > 1 && formats != count {
-		return Value{}, false
-	}
-	switch formats {
+	r.codes = rest[:2*r.formats]
+	r.count, r.rest, ok = count16(rest[2*r.formats:])
+	return r, ok && (r.formats <= 1 || r.formats == r.count)
+}
+
+// next returns the next value, of which there must be one more.
+func (r *valueReader) next() (v Value, ok bool) {
+	switch r.formats {
 	case 0:
 	case 1:
-		v.Format = binary.BigEndian.Uint16(codes)
+		v.Format = binary.BigEndian.Uint16(r.codes)
 	default:
-		v.Format = binary.BigEndian.Uint16(codes[2*(n-1):])
+		v.Format = binary.BigEndian.Uint16(r.codes[2*r.read:])
 	}
-	for i := 1; len(rest) >= 4; i++ {
-		size := binary.BigEndian.Uint32(rest)
-		rest = rest[4:]
-		null := size == 0xffffffff // -1
-		if null {
-			size = 0
-		}
-		if uint64(size) > uint64(len(rest)) {
-			break
-		}
-		if i == n {
-			v.Null, v.Bytes = null, rest[:size:size]
-			return v, true
-		}
-		rest = rest[size:]
+	r.read++
+	if len(r.rest) < 4 {
+		return Value{}, false
 	}
-	return Value{}, false
+	size := binary.BigEndian.Uint32(r.rest)
+	r.rest = r.rest[4:]
+	if size == 0xffffffff { // -1
+		v.Null = true
+		return v, true
+	}
+	if uint64(size) > uint64(len(r.rest)) {
+		return Value{}, false
+	}
+	v.Bytes, r.rest = r.rest[:size:size], r.rest[size:]
+	return v, true
 }
 
 // TextValues returns what stands behind the names in a Bind whose parameters and results are all in text form.
