@@ -128,7 +128,7 @@ func TestGoalsHaveCells(t *testing.T) {
 	for _, mode := range tracingModes { // they have proxies of their own
 		cells = append(cells, tracedCell(mode, b.stack.Proxy, b.stack.Proxy, b.stack.Proxy))
 	}
-	cells = append(cells, watchedCells(b.stack.Proxy, b.stack.Proxy, b.stack.Proxy, b.stack.Proxy)...)
+	cells = append(cells, watchedCells(watchedPaths{b.stack.Proxy, b.stack.Proxy, b.stack.Proxy, b.stack.Proxy})...)
 	for _, c := range cells {
 		if arms[c.name] != nil {
 			t.Errorf("two cells are called %s", c.name)

@@ -106,7 +106,7 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 // loaded runs the cells that measure throughput, all on one Postgres.
 func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 	b.stack = &rig.Stack{} // for the names of the cells
-	if !b.wanted(snapshotName) && len(b.wantedOf(b.cells())) == 0 && len(b.wantedOf(watchedCells(rig.Path{}, rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
+	if !b.wanted(snapshotName) && len(b.wantedOf(b.cells())) == 0 && len(b.wantedOf(watchedCells(watchedPaths{}))) == 0 {
 		return nil
 	}
 	fmt.Fprintln(b.say, "starting Postgres, pgbouncer and mbusproxy")

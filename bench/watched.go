@@ -16,7 +16,7 @@ import (
 
 const (
 	watchedName = "watched"
-	// Arms: a proxy that nobody looks at, one before the same server that is looked at, and one that traces besides.
+	// Arms: two proxies that nobody looks at, one before the same server that is looked at, and one that traces besides.
 	alonePath   = "proxy"
 	otherPath   = "proxy, another" // as alonePath
 	equalPath   = "both of these"  // the mean of the two that nobody looks at
@@ -34,21 +34,24 @@ func watchedCell(action, mode string) string {
 
 var watchedActions = []string{"select", "post", "consume"} //nolint:gochecknoglobals // constant
 
+// watchedPaths are the proxies of an arm each.
+type watchedPaths struct{ alone, other, watched, traced rig.Path }
+
 // watchedCells compare what goes through a proxy with metrics, page and console in use, and through
-// one with tracing as well, with what goes through one without.
-func watchedCells(alone, other, watched, traced rig.Path) []*cell {
+// one with tracing as well, with what goes through two without.
+func watchedCells(paths watchedPaths) []*cell {
 	var cells []*cell
 	for _, action := range watchedActions {
 		for _, mode := range protocols {
 			c := &cell{name: watchedCell(action, mode), mean: mean{equalPath, []string{alonePath, otherPath}}}
-			work := &stock{side: side{name: alonePath, path: alone.To(plain.ours.database), words: plain.ours}, posts: action == "post"}
+			work := &stock{side: side{name: alonePath, path: paths.alone.To(plain.ours.database), words: plain.ours}, posts: action == "post"}
 			if action == "select" {
 				work = nil
 			}
 			for _, x := range []struct {
 				name string
 				path rig.Path
-			}{{alonePath, alone}, {otherPath, other}, {watchedPath, watched}, {tracedPath, traced}} {
+			}{{alonePath, paths.alone}, {otherPath, paths.other}, {watchedPath, paths.watched}, {tracedPath, paths.traced}} {
 				c.turns = append(c.turns, watchedTurn(action, mode, x.name, x.path, work))
 			}
 			cells = append(cells, c)
@@ -70,10 +73,10 @@ func watchedTurn(action, mode, name string, path rig.Path, work *stock) turn {
 	return t
 }
 
-// watched starts three more proxies, two of them with all that lets them be looked at, looks at these all the
-// time, and runs the cells.
+// watched starts three more proxies, two of them with all that lets them be looked at, looks at these
+// all the time, and runs the cells.
 func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) {
-	if len(b.wantedOf(watchedCells(rig.Path{}, rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
+	if len(b.wantedOf(watchedCells(watchedPaths{}))) == 0 {
 		return nil
 	}
 	sink, _ := collector()
@@ -105,7 +108,7 @@ func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) 
 	if err != nil {
 		return err
 	}
-	for _, c := range b.wantedOf(watchedCells(b.stack.Proxy, other, paths[0], paths[1])) {
+	for _, c := range b.wantedOf(watchedCells(watchedPaths{b.stack.Proxy, other, paths[0], paths[1]})) {
 		r.cells = append(r.cells, b.run(ctx, c))
 	}
 	stop()
