@@ -98,6 +98,7 @@ func TestKeyboard(t *testing.T) {
 	s := newSite(t, "orders")
 	b := newBrowser(t, desk)
 	b.open("login")
+	b.await(`document.activeElement.id === "user"`) // the browser moves there behind the first frame
 	b.do(chromedp.KeyEvent(s.user+kb.Tab+password+kb.Tab), chromedp.SetValue(chromedp.CSS("#database"), s.database))
 	b.follow(chromedp.KeyEvent(kb.Enter))
 	b.has("Overview")
