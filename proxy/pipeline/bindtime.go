@@ -113,23 +113,27 @@ func isWhole(frame []byte) bool {
 	return len(frame) == size
 }
 
-// asksPlan reports whether bindPrelude would ask a bind-time plan about the message, as far as is known.
-func (f *ClientFlow) asksPlan(frame []byte) bool {
+// bindTimeText returns the text of the statement that a Bind names if bindPrelude would ask its plan, as far as is
+// known; nil: it would not, or the message is no Bind. By the next call the server may have said that there is no
+// such statement.
+func (f *ClientFlow) bindTimeText(frame []byte) *names.Text {
 	if f.bindTime == nil || frame[0] != wire.MsgBind {
-		return false
+		return nil
 	}
 	_, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:])
 	if !ok {
-		return false
+		return nil
 	}
-	b, _, _ := f.statementOf(names.Key(statement))
-	return b != nil && b.Text.BindTime() != nil
+	if b, _, _ := f.statementOf(names.Key(statement)); b != nil && b.Text.BindTime() != nil {
+		return b.Text
+	}
+	return nil
 }
 
 // wholeBind buffers all of a Bind for a bind-time plan of which Next returned only the head, unless it
 // is too long. The result is as that of Framer.Next.
 func (f *ClientFlow) wholeBind(buf, frame []byte, pos int, out *wire.Splicer) (whole []byte, at int) {
-	if frame[0] != wire.MsgBind || isWhole(frame) || f.short || !f.asksPlan(frame) {
+	if frame[0] != wire.MsgBind || isWhole(frame) || f.short || f.bindTimeText(frame) == nil {
 		return frame, pos
 	}
 	if size, _ := wire.FrameLen(frame); size > wire.MaxText {

@@ -195,7 +195,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 		if f.awaited, err = f.unsettled(frame); err != nil {
 			return pos, err
 		}
-		if f.asksPlan(frame) {
+		if f.bindTimeText(frame) != nil {
 			f.takeUp()
 			wait = wait || nonblocking
 		}

@@ -35,7 +35,7 @@ func (f *ClientFlow) unsure(frame []byte) bool {
 	case wire.MsgQuery, wire.MsgParse:
 		return f.varies(body) && (f.forRewriter(frame) || f.bindTime != nil && f.rewriter.MayHaveEffects(body))
 	case wire.MsgBind:
-		if !f.asksPlan(frame) {
+		if f.bindTimeText(frame) == nil {
 			return false
 		}
 		values, _ := wire.ReadValues(body)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"mbusproxy/proxy/pipeline/athand"
-	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
@@ -260,18 +259,15 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) statements.Wait {
 	var voids []int
 	var values wire.Values
 	simple := frame[0] == wire.MsgQuery
-	switch {
-	case simple && f.recalled == nil && f.forRewriter(frame):
+	if simple && f.recalled == nil && f.forRewriter(frame) {
 		text, _, _, ok := textOf(frame)
 		if !ok {
 			return nil
 		}
 		plan = f.plan(ctx, text, true, false, nil)
 		f.recalled, f.asked = plan, true
-	case f.asksPlan(frame):
-		_, statement, _, _ := wire.BindNames(frame[wire.HeaderSize:])
-		b, _, _ := f.statementOf(names.Key(statement))
-		plan, voids = b.Text.BindTime(), b.Text.Voids
+	} else if bound := f.bindTimeText(frame); bound != nil {
+		plan, voids = bound.Plan, bound.Voids
 		var ok bool
 		if values, ok = wire.ReadValues(frame[wire.HeaderSize:]); !ok {
 			return nil // malformed: the server says so

@@ -98,7 +98,10 @@ func (b *Binding) size() int {
 	if b.Prelude != nil {
 		n += b.Prelude.Size()
 	}
-	if plan := b.Text.BindTime(); plan != nil && !b.Portal {
+	if b.Portal {
+		return n // its text is the statement's
+	}
+	if plan := b.Text.BindTime(); plan != nil {
 		n += plan.Size() + VoidSize*len(b.Text.Voids)
 	}
 	return n
