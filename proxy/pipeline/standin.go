@@ -100,7 +100,7 @@ func (f *ClientFlow) parsesUnnamed(a *details) {
 	if s == nil || s.parsed {
 		return
 	}
-	if s.settle(); len(s.parses) > 0 && s.parses[0].Is() == requests.Done {
+	if s.settle() == requests.Done {
 		f.prepared.standIn = nil
 		return
 	}
@@ -108,11 +108,16 @@ func (f *ClientFlow) parsesUnnamed(a *details) {
 	s.parses, s.parsed = append(s.parses, a.unnamed), true
 }
 
-// settle drops from parses those that are undone.
-func (s *standIn) settle() {
-	for len(s.parses) > 0 && s.parses[0].Is() == requests.Undone {
+// settle drops from parses those that are undone, and returns the state of the first that is left;
+// requests.Undone for none. By the next call it may be another.
+func (s *standIn) settle() requests.State {
+	for len(s.parses) > 0 {
+		if state := s.parses[0].Is(); state != requests.Undone {
+			return state
+		}
 		s.parses = s.parses[1:]
 	}
+	return requests.Undone
 }
 
 // awaitsUnnamed returns the outcome that must be known before the message, or the head of it, can
@@ -123,16 +128,14 @@ func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *requests.Outcome, err er
 	if s == nil || s.parsed || f.prepared.near != nil || !usesUnnamed(frame) {
 		return nil, nil
 	}
-	if s.settle(); len(s.parses) == 0 {
-		return nil, nil
-	}
-	switch s.parses[0].Is() {
+	switch s.settle() {
 	case requests.Pending: // since a Sync was sent, its reply will come
 		return s.parses[len(s.parses)-1], nil
 	case requests.Unclear:
 		return nil, names.ErrUnclear
+	case requests.Done:
+		f.prepared.standIn = nil
 	}
-	f.prepared.standIn = nil
 	return nil, nil
 }
 
