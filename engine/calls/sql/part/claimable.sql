@@ -1,7 +1,8 @@
 -- The addresses of the rows whose turn it is. Limit: how many, Also: what else must hold of rows that nobody has claimed yet.
 --
 -- There are two kinds of rows, each in an index of its own: see schema/steps/0005_old_snapshots.sql. Of those that come back, the ones before
--- the first of the others go first.
+-- the first of the others go first. Their bound is one comparison of rows, also where there are no others: beside another bound from above,
+-- Postgres 18 does not end the scan of the index by a comparison of rows, and reads all rows that are due.
 (
     select r.tids || array(
         select w.ctid
@@ -14,12 +15,12 @@
         select f.low, f.now, array(
             select w.ctid
             from mbus4.work_queue w
-            where w.process_id is null and not w.fresh and w.next_attempt_at <= f.now and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+            where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
             order by w.next_attempt_at, w.id
             limit {{.Limit}}
             for update skip locked) as tids
         from (
-            select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
+            select n.now, n.low, coalesce(w.next_attempt_at, n.now) as first_at, coalesce(w.id, 9223372036854775807) as first_id
             from (
                 select pg_catalog.clock_timestamp() as now, {{template "work_hint" .}} as low
                 offset 0

@@ -38,16 +38,15 @@ mbus4_call1_chosen as materialized (
                     array(
                         select w.ctid
                         from mbus4.work_queue w
-                        where w.process_id is null
-                            and not w.fresh
-                            and w.next_attempt_at <= f.now
-                            and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+                        where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
                         order by w.next_attempt_at, w.id
                         limit (select pg_catalog.count(*) from mbus4_call1_asked k)
                         for update skip locked
                     ) as tids
                 from (
-                    select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
+                    select n.now, n.low,
+                        coalesce(w.next_attempt_at, n.now) as first_at,
+                        coalesce(w.id, 9223372036854775807) as first_id
                     from (
                         select pg_catalog.clock_timestamp() as now,
                             coalesce(
@@ -179,16 +178,15 @@ begin
                         array(
                             select w.ctid
                             from mbus4.work_queue w
-                            where w.process_id is null
-                                and not w.fresh
-                                and w.next_attempt_at <= f.now
-                                and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+                            where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
                             order by w.next_attempt_at, w.id
                             limit 1
                             for update skip locked
                         ) as tids
                     from (
-                        select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
+                        select n.now, n.low,
+                            coalesce(w.next_attempt_at, n.now) as first_at,
+                            coalesce(w.id, 9223372036854775807) as first_id
                         from (
                             select pg_catalog.clock_timestamp() as now,
                                 coalesce(
@@ -343,16 +341,15 @@ begin
                         array(
                             select w.ctid
                             from mbus4.work_queue w
-                            where w.process_id is null
-                                and not w.fresh
-                                and w.next_attempt_at <= f.now
-                                and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+                            where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
                             order by w.next_attempt_at, w.id
                             limit 1
                             for update skip locked
                         ) as tids
                     from (
-                        select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
+                        select n.now, n.low,
+                            coalesce(w.next_attempt_at, n.now) as first_at,
+                            coalesce(w.id, 9223372036854775807) as first_id
                         from (
                             select pg_catalog.clock_timestamp() as now,
                                 coalesce(
