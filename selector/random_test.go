@@ -29,7 +29,7 @@ create table message (n int primary key, id bigint, added timestamp, iid text, d
 	headers hstore, properties hstore, data hstore);
 create schema mbus4;
 create function mbus4.payload(headers hstore, data hstore) returns jsonb language sql immutable
-	as $$ select coalesce((headers->'json.payload')::jsonb, hstore_to_jsonb(data)) $$;
+	as $$ select coalesce((headers operator(public.->) 'json.payload')::jsonb, public.hstore_to_jsonb(data)) $$; -- since Postgres 17 an index is made without public in the path
 alter table message add payload jsonb generated always as (mbus4.payload(headers, data)) stored;
 create function evaluate(condition text, failed int, errors out text[], results out int[]) language plpgsql as $$
 declare i int; got int;
