@@ -298,7 +298,7 @@ func TestWaitBehindOthers(t *testing.T) {
 	awaitWaiting(t, direct, first)
 	harness.Ask(t, second, "set statement_timeout = '300ms'")
 	began := time.Now()
-	if _, err := ask(t, second, waitForOne).answer(t); harness.SQLState(err) != "57014" || time.Since(began) > 8*time.Second { // nothing else would end it
+	if _, err := ask(t, second, waitForOne).answer(t); harness.SQLState(err) != "57014" || time.Since(began) > 3*time.Second { // nothing else would end it
 		t.Errorf("%v after %v, want 57014 after 300 ms", err, time.Since(began))
 	}
 	harness.Ask(t, second, "reset statement_timeout")
