@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"mbusproxy/integration/internal/harness"
 )
 
@@ -48,7 +50,7 @@ func TestWorkQueuePlans(t *testing.T) {
 	fill(98_000, "null", "now()")
 	look("100,000")
 	harness.Ask(t, conn, "delete from mbus4.work_queue")
-	harness.Ask(t, conn, "vacuum mbus4.work_queue")
+	vacuumed(t, conn)
 	fill(100_000, "7", "now()")
 	fill(100_000, "null", "now() + interval '1 hour'")
 	fill(3, "null", "now()")
@@ -64,6 +66,22 @@ func TestWorkQueuePlans(t *testing.T) {
 	harness.Want(t, conn, "200000", "select count(*) from mbus4.work_queue")
 	harness.Want(t, conn, "100000", "select mbus4.release_messages(7)")
 	look("released")
+}
+
+// vacuumed returns when nothing is left of the work queue's rows, all of which are deleted. A single
+// vacuum leaves them where somebody has a snapshot just then: autovacuum, as it analyzes another
+// table, or the proxy's housekeeping.
+func vacuumed(t *testing.T, conn *pgconn.PgConn) {
+	t.Helper()
+	for deadline := time.Now().Add(harness.AskLimit); ; {
+		harness.Ask(t, conn, "vacuum mbus4.work_queue")
+		if harness.Ask(t, conn, "select pg_relation_size('mbus4.work_queue')") == "0" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("vacuum leaves dead rows")
+		}
+	}
 }
 
 // With an old snapshot held, dead rows stay, and a claim has to step over them.
@@ -106,6 +124,7 @@ func TestWorkQueueOldSnapshot(t *testing.T) {
 	process(fmt.Sprintf("%d dead rows", dead), 200)
 	claim(fmt.Sprintf("%d dead rows", dead))
 	harness.Ask(t, holder, "rollback")
-	harness.Ask(t, conn, "vacuum mbus4.work_queue")
+	harness.Ask(t, conn, "delete from mbus4.work_queue")
+	vacuumed(t, conn)
 	process("vacuumed", 2000)
 }
