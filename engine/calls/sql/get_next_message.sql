@@ -8,7 +8,7 @@
 {{.Call}}_chosen as materialized (
     select w.ctid as tid, w.id, pg_catalog.row_number() over (order by w.next_attempt_at, w.id) as place
     from mbus4.work_queue w
-    where w.ctid = any({{template "claimable" .With "Limit" $calls "Also" ""}})
+    where w.ctid = any({{template "claimable" .With "Limit" $calls "From" ""}})
 ),
 {{.Call}}_claimed as (
     update mbus4.work_queue w

@@ -16,11 +16,11 @@ declare
     mbus4_done bigint := 0;
     mbus4_failed bigint := 0;
     mbus4_told timestamptz := pg_catalog.clock_timestamp();
-    -- Rows that nobody has claimed need not be looked at for now before these: thousands may be dead since the hint was raised. What
-    -- comes to be there later is found by looking again, now and then and at the end.
-    mbus4_first constant bigint := -9223372036854775808;
-    mbus4_from_at timestamptz := '-infinity';
-    mbus4_from_id bigint := mbus4_first;
+    -- Of the rows that nobody has claimed, those before this place need not be looked at for now: there are none before the hint, and
+    -- thousands of those since may be dead. What comes to be there later is found by beginning at the hint again, now and then and at the end.
+    mbus4_from_at timestamptz; -- null: begin at the hint
+    mbus4_from_id bigint;
+    mbus4_anew boolean; -- the look from the hint on is the next one
     mbus4_looked timestamptz := mbus4_told;
 begin
     {{.Process}}
@@ -41,18 +41,25 @@ begin
     end if;
     commit;
     loop
+        if mbus4_from_at is null then
+            mbus4_from_at := {{template "work_hint" .Parts}};
+            mbus4_from_id := -9223372036854775808;
+            mbus4_anew := true;
+        end if;
         update mbus4.work_queue w
         set process_id = mbus4_process, fresh = false
-        where w.ctid = any({{template "claimable" .Parts.With "Limit" "1" "Also" "and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)"}})
+        where w.ctid = any({{template "claimable" .Parts.With "Limit" "1" "From" "(mbus4_from_at, mbus4_from_id)"}})
         returning w.* into mbus4_row;
         if not found then
-            exit when mbus4_from_id = mbus4_first;
-            mbus4_from_at := '-infinity';
-            mbus4_from_id := mbus4_first;
+            exit when mbus4_anew;
+            mbus4_from_at := null;
             continue;
         end if;
-        mbus4_from_at := mbus4_row.next_attempt_at;
-        mbus4_from_id := mbus4_row.id;
+        mbus4_anew := false;
+        if (mbus4_row.next_attempt_at, mbus4_row.id) > (mbus4_from_at, mbus4_from_id) then -- one that comes back may stand before the hint
+            mbus4_from_at := mbus4_row.next_attempt_at;
+            mbus4_from_id := mbus4_row.id;
+        end if;
         mbus4_error := null;
         if mbus4_text is not null then
             begin
@@ -84,8 +91,7 @@ begin
         end if;
         if pg_catalog.clock_timestamp() > mbus4_looked + interval '1 second' then
             mbus4_looked := pg_catalog.clock_timestamp();
-            mbus4_from_at := '-infinity';
-            mbus4_from_id := mbus4_first;
+            mbus4_from_at := null;
         end if;
         if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
             mbus4_told := pg_catalog.clock_timestamp();

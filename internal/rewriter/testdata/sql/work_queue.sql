@@ -126,9 +126,9 @@ declare
     mbus4_done bigint := 0;
     mbus4_failed bigint := 0;
     mbus4_told timestamptz := pg_catalog.clock_timestamp();
-    mbus4_first constant bigint := -9223372036854775808;
-    mbus4_from_at timestamptz := '-infinity';
-    mbus4_from_id bigint := mbus4_first;
+    mbus4_from_at timestamptz;
+    mbus4_from_id bigint;
+    mbus4_anew boolean;
     mbus4_looked timestamptz := mbus4_told;
 begin
     mbus4_process := 7;
@@ -157,6 +157,14 @@ begin
     end if;
     commit;
     loop
+        if mbus4_from_at is null then
+            mbus4_from_at := coalesce(
+                pg_catalog.to_timestamp(nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0),
+                '-infinity'
+            );
+            mbus4_from_id := -9223372036854775808;
+            mbus4_anew := true;
+        end if;
         update mbus4.work_queue w
         set process_id = mbus4_process, fresh = false
         where w.ctid = any(
@@ -166,15 +174,14 @@ begin
                     from mbus4.work_queue w
                     where w.process_id is null
                         and w.fresh
-                        and w.next_attempt_at >= r.low
-                        and w.next_attempt_at <= r.now
                         and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                        and w.next_attempt_at <= r.now
                     order by w.next_attempt_at, w.id
                     limit greatest(1 - pg_catalog.cardinality(r.tids), 0)
                     for update skip locked
                 )
                 from (
-                    select f.low, f.now,
+                    select f.now,
                         array(
                             select w.ctid
                             from mbus4.work_queue w
@@ -184,27 +191,17 @@ begin
                             for update skip locked
                         ) as tids
                     from (
-                        select n.now, n.low,
+                        select n.now,
                             coalesce(w.next_attempt_at, n.now) as first_at,
                             coalesce(w.id, 9223372036854775807) as first_id
-                        from (
-                            select pg_catalog.clock_timestamp() as now,
-                                coalesce(
-                                    pg_catalog.to_timestamp(
-                                        nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0
-                                    ),
-                                    '-infinity'
-                                ) as low
-                            offset 0
-                        ) n
+                        from (select pg_catalog.clock_timestamp() as now offset 0) n
                         left join lateral (
                             select w.next_attempt_at, w.id
                             from mbus4.work_queue w
                             where w.process_id is null
                                 and w.fresh
-                                and w.next_attempt_at >= n.low
-                                and w.next_attempt_at <= n.now
                                 and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                                and w.next_attempt_at <= n.now
                             order by w.next_attempt_at, w.id
                             limit 1
                         ) w on true
@@ -216,13 +213,15 @@ begin
         )
         returning w.* into mbus4_row;
         if not found then
-            exit when mbus4_from_id = mbus4_first;
-            mbus4_from_at := '-infinity';
-            mbus4_from_id := mbus4_first;
+            exit when mbus4_anew;
+            mbus4_from_at := null;
             continue;
         end if;
-        mbus4_from_at := mbus4_row.next_attempt_at;
-        mbus4_from_id := mbus4_row.id;
+        mbus4_anew := false;
+        if (mbus4_row.next_attempt_at, mbus4_row.id) > (mbus4_from_at, mbus4_from_id) then
+            mbus4_from_at := mbus4_row.next_attempt_at;
+            mbus4_from_id := mbus4_row.id;
+        end if;
         mbus4_error := null;
         if mbus4_text is not null then
             begin
@@ -262,8 +261,7 @@ begin
         end if;
         if pg_catalog.clock_timestamp() > mbus4_looked + interval '1 second' then
             mbus4_looked := pg_catalog.clock_timestamp();
-            mbus4_from_at := '-infinity';
-            mbus4_from_id := mbus4_first;
+            mbus4_from_at := null;
         end if;
         if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
             mbus4_told := pg_catalog.clock_timestamp();
@@ -289,9 +287,9 @@ declare
     mbus4_done bigint := 0;
     mbus4_failed bigint := 0;
     mbus4_told timestamptz := pg_catalog.clock_timestamp();
-    mbus4_first constant bigint := -9223372036854775808;
-    mbus4_from_at timestamptz := '-infinity';
-    mbus4_from_id bigint := mbus4_first;
+    mbus4_from_at timestamptz;
+    mbus4_from_id bigint;
+    mbus4_anew boolean;
     mbus4_looked timestamptz := mbus4_told;
 begin
     mbus4_process := 7;
@@ -320,6 +318,14 @@ begin
     end if;
     commit;
     loop
+        if mbus4_from_at is null then
+            mbus4_from_at := coalesce(
+                pg_catalog.to_timestamp(nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0),
+                '-infinity'
+            );
+            mbus4_from_id := -9223372036854775808;
+            mbus4_anew := true;
+        end if;
         update mbus4.work_queue w
         set process_id = mbus4_process, fresh = false
         where w.ctid = any(
@@ -329,15 +335,14 @@ begin
                     from mbus4.work_queue w
                     where w.process_id is null
                         and w.fresh
-                        and w.next_attempt_at >= r.low
-                        and w.next_attempt_at <= r.now
                         and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                        and w.next_attempt_at <= r.now
                     order by w.next_attempt_at, w.id
                     limit greatest(1 - pg_catalog.cardinality(r.tids), 0)
                     for update skip locked
                 )
                 from (
-                    select f.low, f.now,
+                    select f.now,
                         array(
                             select w.ctid
                             from mbus4.work_queue w
@@ -347,27 +352,17 @@ begin
                             for update skip locked
                         ) as tids
                     from (
-                        select n.now, n.low,
+                        select n.now,
                             coalesce(w.next_attempt_at, n.now) as first_at,
                             coalesce(w.id, 9223372036854775807) as first_id
-                        from (
-                            select pg_catalog.clock_timestamp() as now,
-                                coalesce(
-                                    pg_catalog.to_timestamp(
-                                        nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0
-                                    ),
-                                    '-infinity'
-                                ) as low
-                            offset 0
-                        ) n
+                        from (select pg_catalog.clock_timestamp() as now offset 0) n
                         left join lateral (
                             select w.next_attempt_at, w.id
                             from mbus4.work_queue w
                             where w.process_id is null
                                 and w.fresh
-                                and w.next_attempt_at >= n.low
-                                and w.next_attempt_at <= n.now
                                 and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                                and w.next_attempt_at <= n.now
                             order by w.next_attempt_at, w.id
                             limit 1
                         ) w on true
@@ -379,13 +374,15 @@ begin
         )
         returning w.* into mbus4_row;
         if not found then
-            exit when mbus4_from_id = mbus4_first;
-            mbus4_from_at := '-infinity';
-            mbus4_from_id := mbus4_first;
+            exit when mbus4_anew;
+            mbus4_from_at := null;
             continue;
         end if;
-        mbus4_from_at := mbus4_row.next_attempt_at;
-        mbus4_from_id := mbus4_row.id;
+        mbus4_anew := false;
+        if (mbus4_row.next_attempt_at, mbus4_row.id) > (mbus4_from_at, mbus4_from_id) then
+            mbus4_from_at := mbus4_row.next_attempt_at;
+            mbus4_from_id := mbus4_row.id;
+        end if;
         mbus4_error := null;
         if mbus4_text is not null then
             begin
@@ -425,8 +422,7 @@ begin
         end if;
         if pg_catalog.clock_timestamp() > mbus4_looked + interval '1 second' then
             mbus4_looked := pg_catalog.clock_timestamp();
-            mbus4_from_at := '-infinity';
-            mbus4_from_id := mbus4_first;
+            mbus4_from_at := null;
         end if;
         if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
             mbus4_told := pg_catalog.clock_timestamp();
