@@ -44,11 +44,10 @@ setup: ## install what the tests need
 	@scripts/setup.sh test
 
 # Not from the cache, which does not see that the proxy is a program of its own. Package proxy comes
-# first, for it waits half of its time.
+# first, for it waits half of its time, and so there is one package more at once than there are processors.
 .PHONY: test
 test: setup ## everything: vet, all tests with the race detector and real clients, short fuzz runs
-	go vet ./...
-	TMPDIR=$$(scripts/tmpdir.sh) go test -race -count=1 -timeout 30m ./proxy ./...
+	TMPDIR=$$(scripts/tmpdir.sh) go test -race -vet=all -count=1 -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./proxy ./...
 	scripts/fuzz.sh $(FUZZTIME)
 
 # One after another: what measures memory must not have others beside it.

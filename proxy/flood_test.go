@@ -1,10 +1,10 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -28,7 +28,7 @@ func heap() int64 {
 // TestFloods: however many messages a client sends, the proxy keeps few of them, and the session goes on.
 func TestFloods(t *testing.T) {
 	// What is not answered is more than sockets hold, so the proxy must have taken much of it.
-	const answered, unanswered = 1 << 17, 1 << 21
+	const answered, unanswered = 1 << 17, 12 << 20 // messages, bytes
 	bad := proxytest.Messages(proxytest.Parse("", "select nothing from nowhere"), &pgproto3.Flush{})
 	copying := proxytest.Messages(proxytest.Parse("", "copy items from stdin"), proxytest.Bind("", ""), proxytest.Execute(""))
 	one := proxytest.Messages(proxytest.Parse("one", "select 1"), proxytest.Sync())
@@ -66,8 +66,9 @@ func TestFloods(t *testing.T) {
 						w.until(c.await...)
 					}
 					before := heap()
-					piece := bytes.Repeat(proxytest.Encoded(t, c.flood...), 1<<10)
-					n := unanswered
+					flood := proxytest.Encoded(t, c.flood...)
+					piece := bytes.Repeat(flood, 1<<10)
+					n := unanswered / len(flood)
 					if c.answer > 0 {
 						n = answered
 					}
@@ -108,9 +109,11 @@ func TestFloods(t *testing.T) {
 	})
 }
 
-// countReplies reads exactly that many messages, with a look in the middle, and returns how many came.
-func countReplies(t *testing.T, conn net.Conn, count int, middle func()) (n int, last string) {
+// countReplies reads that many messages, behind which there are no others, with a look in the middle,
+// and returns how many came.
+func countReplies(t *testing.T, r io.Reader, count int, middle func()) (n int, last string) {
 	t.Helper()
+	conn := bufio.NewReader(r)
 	var header [wire.HeaderSize]byte
 	for n < count {
 		if _, err := io.ReadFull(conn, header[:1]); err != nil {

@@ -246,7 +246,7 @@ func TestLoginsBesideAFlood(t *testing.T) {
 			proxytest.Eventually(t, "the places are taken", func() bool { return opened.Load() > startup.MaxStartups })
 			for _, source := range c.sources {
 				var took []time.Duration
-				for range 8 {
+				for range 4 {
 					began := time.Now()
 					w := loginFrom(t, source, p.addr)
 					took = append(took, time.Since(began))

@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+	"sync"
 	"text/template"
+
+	"mbusproxy/sqlfuncs"
 )
 
 // The files of sql are text/templates, which is the one language that SQL is put together in:
@@ -22,6 +25,9 @@ var files embed.FS
 
 // comment is a whole line of comment: it explains the file, the server need not read it.
 var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
+
+// parsed are the templates of all Texts: nothing changes them once they are parsed.
+var parsed = sync.OnceValue(parseTemplates)
 
 // parseTemplates panics where the files are no templates, which is a broken build.
 func parseTemplates() *template.Template {
@@ -48,7 +54,7 @@ func parseTemplates() *template.Template {
 	if err != nil {
 		panic(fmt.Sprintf("reading embedded SQL: %v", err))
 	}
-	return all
+	return template.Must(all.New("readme").Parse("(select " + sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text as {{.Called}})"))
 }
 
 // fill panics where a template names what there is not.

@@ -27,9 +27,7 @@ type Texts struct {
 // New returns the SQL of all calls. It panics when a file is missing from the program, which
 // is a broken build.
 func New() *Texts {
-	t := &Texts{templates: parseTemplates()}
-	template.Must(t.templates.New("readme").Parse("(select " + sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text as {{.Called}})"))
-	return t
+	return &Texts{templates: parsed()}
 }
 
 // Shape says what the SQL of such a call is like.

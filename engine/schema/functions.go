@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -32,8 +33,23 @@ func functionsFound(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	return found, nil
 }
 
-// definitions lists the functions of this program where hstore is in a schema.
-func definitions(hstoreSchema string) []calls.Definition { return texts().Definitions(hstoreSchema) }
+// definitions lists the functions of this program where hstore is in a schema. Filling them in takes
+// some milliseconds, and most databases have hstore in the same schema, so the last list is kept.
+func definitions(hstoreSchema string) []calls.Definition {
+	last := lastDefinitions.Load()
+	if last == nil || last.hstoreSchema != hstoreSchema {
+		last = &definitionsWith{hstoreSchema, texts().Definitions(hstoreSchema)}
+		lastDefinitions.Store(last)
+	}
+	return slices.Clone(last.list)
+}
+
+type definitionsWith struct {
+	hstoreSchema string
+	list         []calls.Definition
+}
+
+var lastDefinitions atomic.Pointer[definitionsWith]
 
 // texts are read and filled in once for all databases.
 var texts = sync.OnceValue(calls.New)

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -53,8 +55,10 @@ var (
 	concurrentIndex = regexp.MustCompile(`(?m)^create (?:unique )?index concurrently if not exists (\w+) on (mbus4\.\w+) `)
 )
 
-// allSteps lists the steps in order, the baseline first.
-func allSteps() ([]step, error) {
+// allSteps lists the steps in order, the baseline first. They are read once.
+var allSteps = sync.OnceValues(readSteps)
+
+func readSteps() ([]step, error) {
 	var baseline strings.Builder
 	names, err := fs.Glob(baselineFiles, "baseline/*.sql") // sorted
 	if err != nil {
@@ -83,7 +87,7 @@ func allSteps() ([]step, error) {
 		}
 		steps = append(steps, next)
 	}
-	return steps, nil
+	return slices.Clip(steps), nil
 }
 
 // readStep reads the file of the step that comes after another.

@@ -190,7 +190,7 @@ func TestLinesAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			for n := range 300 {
+			for n := range 60 {
 				p := l.Join(Key{Queue: "q", Consumer: string(rune('a' + n%3)), Selective: n%5 == 0})
 				p.Look()
 				for !p.Await(t.Context(), time.Duration(1+(n+i)%3)*100*time.Microsecond) {

@@ -85,7 +85,7 @@ func BuildAt(t *testing.T, commit string) (binary string) {
 	run(root, "git", "archive", "-o", archive, commit)
 	run(dir, "tar", "-xf", archive)
 	binary = filepath.Join(dir, "mbusproxy-"+commit)
-	run(dir, "go", "build", "-trimpath", "-o", binary, "./cmd/mbusproxy")
+	run(dir, "go", "build", "-o", binary, "./cmd/mbusproxy")
 	return binary
 }
 
