@@ -150,6 +150,9 @@ func TestProcessQueueOfWhatComesBack(t *testing.T) {
 		}
 		return n
 	}
+	for _, c := range []*pgconn.PgConn{conn, direct} { // what they did so far is not told yet
+		harness.Ask(t, c, "select pg_stat_force_next_flush()")
+	}
 	before := touched()
 	harness.Ask(t, conn, "call mbus4.process_queue(1)")
 	harness.Ask(t, conn, "select pg_stat_force_next_flush()")
