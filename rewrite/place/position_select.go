@@ -91,8 +91,9 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree
 		return st.elsewhereAll(sel.TargetList, ctx.refused)
 	}
 	if tree.OnceOnly(sel) {
-		if c := st.callOf(tree.OnlyTarget(sel).GetFuncCall()); c != nil {
-			c.alone = len(ctx.guards) == 0
+		call := tree.OnlyTarget(sel).GetFuncCall()
+		if c := st.callOf(call); c != nil { // in parentheses, it would take what follows it in with it
+			c.alone = len(ctx.guards) == 0 && sel.TargetList[0].GetResTarget().GetLocation() == call.GetLocation()
 		}
 		for _, t := range sel.TargetList {
 			if r := st.expr(t.GetResTarget().Val, ctx); r != nil {
