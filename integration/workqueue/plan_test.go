@@ -3,6 +3,7 @@ package workqueue
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,49 @@ func TestWorkQueuePlans(t *testing.T) {
 	harness.Want(t, conn, "200000", "select count(*) from mbus4.work_queue")
 	harness.Want(t, conn, "100000", "select mbus4.release_messages(7)")
 	look("released")
+}
+
+// Messages of one time, some of them new and some that come back, are claimed in the order of their ids by
+// one call after another. Calls of one statement take the new ones first that stand behind the first of them, and lack
+// none. What a claim costs does not grow with them.
+func TestWorkQueueTies(t *testing.T) {
+	t.Parallel()
+	conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t))
+	harness.Ask(t, conn, "select mbus4.release_messages(0)")
+	const back = 50_000
+	harness.Ask(t, conn, fmt.Sprintf("insert into mbus4.work_queue(id, payload, fresh, next_attempt_at) overriding system value select i, '{}', i in (2, 5, 7), now() from generate_series(1, %d) i", back))
+	harness.Want(t, conn, "3", "select count(*) from mbus4.work_queue where fresh")
+	for _, analyzed := range []bool{false, true} {
+		for _, sql := range []string{"select * from mbus4.get_next_message(1)", "select mbus4.get_next_message(p) from (values (1), (2), (3)) v (p)"} {
+			if got := harness.PagesTouched(t, conn, sql); got > 100 {
+				t.Errorf("analyzed: %v, %s touches %v pages", analyzed, sql, got)
+			}
+		}
+		harness.Ask(t, conn, "vacuum (analyze) mbus4.work_queue")
+	}
+	for _, want := range []string{"1", "2", "3", "4,5,6,7", "8", "9,10"} {
+		sql := fmt.Sprintf("select string_agg((m.c).id::text, ',' order by (m.c).id) from (select mbus4.get_next_message(9) as c from generate_series(1, %d)) m", strings.Count(want, ",")+1)
+		harness.Want(t, conn, want, sql)
+	}
+	other := harness.Connect(t, harness.Proxied(), harness.Ask(t, conn, "select current_database()"))
+	harness.Ask(t, conn, "delete from mbus4.work_queue where id > 12; update mbus4.work_queue set fresh = true where id = 11")
+	harness.Ask(t, other, "begin")
+	harness.Want(t, other, "11", "select id from mbus4.get_next_message(1)")
+	harness.Want(t, conn, "12", "select id from mbus4.get_next_message(1)")
+	harness.Ask(t, other, "rollback")
+	harness.Want(t, conn, "11", "select id from mbus4.get_next_message(1)")
+	harness.Want(t, conn, "", "select id from mbus4.get_next_message(1)")
+}
+
+// A message that is inserted as claimed is given once it is released, also where the hint has passed it.
+func TestWorkQueueInsertedClaimed(t *testing.T) {
+	t.Parallel()
+	conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t))
+	harness.Ask(t, conn, "select mbus4.release_messages(0)")
+	id, at, _ := strings.Cut(harness.Ask(t, conn, "insert into mbus4.work_queue(payload, process_id) values ('{}', 7) returning id, (extract(epoch from next_attempt_at) * 1000000)::bigint"), "|")
+	harness.Await(t, conn, harness.AskLimit, "select pg_sequence_last_value('mbus4.hint_work') > $1", at)
+	harness.Want(t, conn, "1", "select mbus4.release_messages(7)")
+	harness.Want(t, conn, id, "select id from mbus4.get_next_message(1)")
 }
 
 // vacuumed returns when nothing is left of the rows that are deleted. A single
@@ -138,11 +182,12 @@ func TestProcessQueueOfWhatComesBack(t *testing.T) {
 	harness.Ask(t, conn, "select mbus4.release_messages(0)")
 	harness.Ask(t, holder, "begin isolation level repeatable read; select 1")
 	harness.Ask(t, direct, "insert into mbus4.work_queue(payload) select to_jsonb(i) from generate_series(1, 20000) i")
+	last := harness.Ask(t, direct, "select (extract(epoch from max(next_attempt_at)) * 1000000)::bigint from mbus4.work_queue")
 	harness.Ask(t, direct, "delete from mbus4.work_queue")
 	const back = 100
 	harness.Ask(t, direct, fmt.Sprintf("insert into mbus4.work_queue(payload, process_id, next_attempt_at) select '{}', 7, now() - interval '1 hour' from generate_series(1, %d)", back))
 	harness.Want(t, conn, fmt.Sprint(back), "select mbus4.release_messages(7)")
-	harness.Await(t, direct, harness.AskLimit, "select pg_sequence_last_value('mbus4.hint_work') > extract(epoch from xact_start) * 1000000 from pg_stat_activity where pid = $1", fmt.Sprint(holder.PID()))
+	harness.Await(t, direct, harness.AskLimit, "select pg_sequence_last_value('mbus4.hint_work') > $1", last)
 	touched := func() int {
 		n, err := strconv.Atoi(harness.Ask(t, direct, "select idx_blks_hit + idx_blks_read from pg_statio_user_indexes where indexrelname = 'work_queue_fresh'"))
 		if err != nil {

@@ -2,39 +2,70 @@
 -- may have that nobody has claimed yet, or empty, which is where the hint says.
 --
 -- There are two kinds of rows, each in an index of its own: see schema/steps/0005_old_snapshots.sql. Of those that come back, the ones before
--- the first of the others go first. Their bound is one comparison of rows, also where there are no others: beside another bound from above,
--- Postgres 18 does not end the scan of the index by a comparison of rows, and reads all rows that are due.
+-- the first of the others go first, and the ones behind it where the others do not suffice, or somebody else has locked them. The ones before are
+-- looked for at earlier times and at the same time: a comparison of rows would do for both, but Postgres ends the scan of an index by the first
+-- column only, and would read all that come back at that time. A step is not run where the ones before it gave enough, so no row is locked that is
+-- not taken.
+{{- $fresh := "w.process_id is null and w.fresh and w.next_attempt_at >= f.low"}}
+{{- if .From}}{{$fresh = print "w.process_id is null and w.fresh and (w.next_attempt_at, w.id) >= " .From}}{{end}}
 (
-    select r.tids || array(
-        select w.ctid
-        from mbus4.work_queue w
-        where w.process_id is null and w.fresh and {{if .From}}(w.next_attempt_at, w.id) >= {{.From}}{{else}}w.next_attempt_at >= r.low{{end}} and w.next_attempt_at <= r.now
-        order by w.next_attempt_at, w.id
-        limit greatest({{.Limit}} - pg_catalog.cardinality(r.tids), 0)
-        for update skip locked)
-    from (
-        select {{if not .From}}f.low, {{end}}f.now, array(
-            select w.ctid
-            from mbus4.work_queue w
-            where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
-            order by w.next_attempt_at, w.id
-            limit {{.Limit}}
-            for update skip locked) as tids
+    select array(
+        select c.tid
         from (
-            select n.now, {{if not .From}}n.low, {{end}}coalesce(w.next_attempt_at, n.now) as first_at, coalesce(w.id, 9223372036854775807) as first_id
+            select s.tid
             from (
-                select pg_catalog.clock_timestamp() as now{{if not .From}}, {{template "work_hint" .}} as low{{end}}
-                offset 0
-            ) n
-            left join lateral (
-                select w.next_attempt_at, w.id
+                select w.ctid as tid
                 from mbus4.work_queue w
-                where w.process_id is null and w.fresh and {{if .From}}(w.next_attempt_at, w.id) >= {{.From}}{{else}}w.next_attempt_at >= n.low{{end}} and w.next_attempt_at <= n.now
+                where w.process_id is null and not w.fresh and w.next_attempt_at < f.first_at
                 order by w.next_attempt_at, w.id
-                limit 1
-            ) w on true
+                limit {{.Limit}}
+                for update skip locked
+            ) s
+            union all
+            select s.tid
+            from (
+                select w.ctid as tid
+                from mbus4.work_queue w
+                where w.process_id is null and not w.fresh and w.next_attempt_at = f.first_at and w.id < f.first_id
+                order by w.next_attempt_at, w.id
+                limit {{.Limit}}
+                for update skip locked
+            ) s
+            union all
+            select s.tid
+            from (
+                select w.ctid as tid
+                from mbus4.work_queue w
+                where {{$fresh}} and w.next_attempt_at <= f.now
+                order by w.next_attempt_at, w.id
+                limit {{.Limit}}
+                for update skip locked
+            ) s
+            union all
+            select s.tid
+            from (
+                select w.ctid as tid
+                from mbus4.work_queue w
+                where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) > (f.first_at, f.first_id) and w.next_attempt_at <= f.now
+                order by w.next_attempt_at, w.id
+                limit {{.Limit}}
+                for update skip locked
+            ) s
+        ) c
+        limit {{.Limit}})
+    from (
+        select f.now{{if not .From}}, f.low{{end}}, coalesce(w.next_attempt_at, f.now) as first_at, coalesce(w.id, 9223372036854775807) as first_id
+        from (
+            select pg_catalog.clock_timestamp() as now{{if not .From}}, {{template "work_hint" .}} as low{{end}}
             offset 0
         ) f
+        left join lateral (
+            select w.next_attempt_at, w.id
+            from mbus4.work_queue w
+            where {{$fresh}} and w.next_attempt_at <= f.now
+            order by w.next_attempt_at, w.id
+            limit 1
+        ) w on true
         offset 0
-    ) r
+    ) f
 )::tid[]

@@ -25,49 +25,74 @@ mbus4_call1_chosen as materialized (
     from mbus4.work_queue w
     where w.ctid = any(
         (
-            select r.tids || array(
-                select w.ctid
-                from mbus4.work_queue w
-                where w.process_id is null and w.fresh and w.next_attempt_at >= r.low and w.next_attempt_at <= r.now
-                order by w.next_attempt_at, w.id
-                limit greatest((select pg_catalog.count(*) from mbus4_call1_asked k) - pg_catalog.cardinality(r.tids), 0)
-                for update skip locked
-            )
-            from (
-                select f.low, f.now,
-                    array(
-                        select w.ctid
+            select array(
+                select c.tid
+                from (
+                    select s.tid
+                    from (
+                        select w.ctid as tid
                         from mbus4.work_queue w
-                        where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+                        where w.process_id is null and not w.fresh and w.next_attempt_at < f.first_at
                         order by w.next_attempt_at, w.id
                         limit (select pg_catalog.count(*) from mbus4_call1_asked k)
                         for update skip locked
-                    ) as tids
-                from (
-                    select n.now, n.low,
-                        coalesce(w.next_attempt_at, n.now) as first_at,
-                        coalesce(w.id, 9223372036854775807) as first_id
+                    ) s
+                    union all select s.tid
                     from (
-                        select pg_catalog.clock_timestamp() as now,
-                            coalesce(
-                                pg_catalog.to_timestamp(
-                                    nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0
-                                ),
-                                '-infinity'
-                            ) as low
-                        offset 0
-                    ) n
-                    left join lateral (
-                        select w.next_attempt_at, w.id
+                        select w.ctid as tid
                         from mbus4.work_queue w
-                        where w.process_id is null and w.fresh and w.next_attempt_at >= n.low and w.next_attempt_at <= n.now
+                        where w.process_id is null and not w.fresh and w.next_attempt_at = f.first_at and w.id < f.first_id
                         order by w.next_attempt_at, w.id
-                        limit 1
-                    ) w on true
+                        limit (select pg_catalog.count(*) from mbus4_call1_asked k)
+                        for update skip locked
+                    ) s
+                    union all select s.tid
+                    from (
+                        select w.ctid as tid
+                        from mbus4.work_queue w
+                        where w.process_id is null and w.fresh and w.next_attempt_at >= f.low and w.next_attempt_at <= f.now
+                        order by w.next_attempt_at, w.id
+                        limit (select pg_catalog.count(*) from mbus4_call1_asked k)
+                        for update skip locked
+                    ) s
+                    union all select s.tid
+                    from (
+                        select w.ctid as tid
+                        from mbus4.work_queue w
+                        where w.process_id is null
+                            and not w.fresh
+                            and (w.next_attempt_at, w.id) > (f.first_at, f.first_id)
+                            and w.next_attempt_at <= f.now
+                        order by w.next_attempt_at, w.id
+                        limit (select pg_catalog.count(*) from mbus4_call1_asked k)
+                        for update skip locked
+                    ) s
+                ) c
+                limit (select pg_catalog.count(*) from mbus4_call1_asked k)
+            )
+            from (
+                select f.now, f.low,
+                    coalesce(w.next_attempt_at, f.now) as first_at,
+                    coalesce(w.id, 9223372036854775807) as first_id
+                from (
+                    select pg_catalog.clock_timestamp() as now,
+                        coalesce(
+                            pg_catalog.to_timestamp(
+                                nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0
+                            ),
+                            '-infinity'
+                        ) as low
                     offset 0
                 ) f
+                left join lateral (
+                    select w.next_attempt_at, w.id
+                    from mbus4.work_queue w
+                    where w.process_id is null and w.fresh and w.next_attempt_at >= f.low and w.next_attempt_at <= f.now
+                    order by w.next_attempt_at, w.id
+                    limit 1
+                ) w on true
                 offset 0
-            ) r
+            ) f
         )::tid[]
     )
 ),
@@ -95,7 +120,7 @@ select mbus4.release_messages(7)
 with mbus4_call1_args(n, "process_id") as (select 1::bigint, (7)::integer),
 mbus4_call1_released as (
     update mbus4.work_queue w
-    set process_id = null
+    set process_id = null, fresh = false
     from mbus4_call1_args a
     where w.process_id = any(array(select p.process_id from mbus4_call1_args p)) and w.process_id = a.process_id
     returning a.n
@@ -169,46 +194,69 @@ begin
         set process_id = mbus4_process, fresh = false
         where w.ctid = any(
             (
-                select r.tids || array(
-                    select w.ctid
-                    from mbus4.work_queue w
-                    where w.process_id is null
-                        and w.fresh
-                        and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
-                        and w.next_attempt_at <= r.now
-                    order by w.next_attempt_at, w.id
-                    limit greatest(1 - pg_catalog.cardinality(r.tids), 0)
-                    for update skip locked
-                )
-                from (
-                    select f.now,
-                        array(
-                            select w.ctid
+                select array(
+                    select c.tid
+                    from (
+                        select s.tid
+                        from (
+                            select w.ctid as tid
                             from mbus4.work_queue w
-                            where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+                            where w.process_id is null and not w.fresh and w.next_attempt_at < f.first_at
                             order by w.next_attempt_at, w.id
                             limit 1
                             for update skip locked
-                        ) as tids
-                    from (
-                        select n.now,
-                            coalesce(w.next_attempt_at, n.now) as first_at,
-                            coalesce(w.id, 9223372036854775807) as first_id
-                        from (select pg_catalog.clock_timestamp() as now offset 0) n
-                        left join lateral (
-                            select w.next_attempt_at, w.id
+                        ) s
+                        union all select s.tid
+                        from (
+                            select w.ctid as tid
+                            from mbus4.work_queue w
+                            where w.process_id is null and not w.fresh and w.next_attempt_at = f.first_at and w.id < f.first_id
+                            order by w.next_attempt_at, w.id
+                            limit 1
+                            for update skip locked
+                        ) s
+                        union all select s.tid
+                        from (
+                            select w.ctid as tid
                             from mbus4.work_queue w
                             where w.process_id is null
                                 and w.fresh
                                 and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
-                                and w.next_attempt_at <= n.now
+                                and w.next_attempt_at <= f.now
                             order by w.next_attempt_at, w.id
                             limit 1
-                        ) w on true
-                        offset 0
-                    ) f
+                            for update skip locked
+                        ) s
+                        union all select s.tid
+                        from (
+                            select w.ctid as tid
+                            from mbus4.work_queue w
+                            where w.process_id is null
+                                and not w.fresh
+                                and (w.next_attempt_at, w.id) > (f.first_at, f.first_id)
+                                and w.next_attempt_at <= f.now
+                            order by w.next_attempt_at, w.id
+                            limit 1
+                            for update skip locked
+                        ) s
+                    ) c
+                    limit 1
+                )
+                from (
+                    select f.now, coalesce(w.next_attempt_at, f.now) as first_at, coalesce(w.id, 9223372036854775807) as first_id
+                    from (select pg_catalog.clock_timestamp() as now offset 0) f
+                    left join lateral (
+                        select w.next_attempt_at, w.id
+                        from mbus4.work_queue w
+                        where w.process_id is null
+                            and w.fresh
+                            and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                            and w.next_attempt_at <= f.now
+                        order by w.next_attempt_at, w.id
+                        limit 1
+                    ) w on true
                     offset 0
-                ) r
+                ) f
             )::tid[]
         )
         returning w.* into mbus4_row;
@@ -330,46 +378,69 @@ begin
         set process_id = mbus4_process, fresh = false
         where w.ctid = any(
             (
-                select r.tids || array(
-                    select w.ctid
-                    from mbus4.work_queue w
-                    where w.process_id is null
-                        and w.fresh
-                        and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
-                        and w.next_attempt_at <= r.now
-                    order by w.next_attempt_at, w.id
-                    limit greatest(1 - pg_catalog.cardinality(r.tids), 0)
-                    for update skip locked
-                )
-                from (
-                    select f.now,
-                        array(
-                            select w.ctid
+                select array(
+                    select c.tid
+                    from (
+                        select s.tid
+                        from (
+                            select w.ctid as tid
                             from mbus4.work_queue w
-                            where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+                            where w.process_id is null and not w.fresh and w.next_attempt_at < f.first_at
                             order by w.next_attempt_at, w.id
                             limit 1
                             for update skip locked
-                        ) as tids
-                    from (
-                        select n.now,
-                            coalesce(w.next_attempt_at, n.now) as first_at,
-                            coalesce(w.id, 9223372036854775807) as first_id
-                        from (select pg_catalog.clock_timestamp() as now offset 0) n
-                        left join lateral (
-                            select w.next_attempt_at, w.id
+                        ) s
+                        union all select s.tid
+                        from (
+                            select w.ctid as tid
+                            from mbus4.work_queue w
+                            where w.process_id is null and not w.fresh and w.next_attempt_at = f.first_at and w.id < f.first_id
+                            order by w.next_attempt_at, w.id
+                            limit 1
+                            for update skip locked
+                        ) s
+                        union all select s.tid
+                        from (
+                            select w.ctid as tid
                             from mbus4.work_queue w
                             where w.process_id is null
                                 and w.fresh
                                 and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
-                                and w.next_attempt_at <= n.now
+                                and w.next_attempt_at <= f.now
                             order by w.next_attempt_at, w.id
                             limit 1
-                        ) w on true
-                        offset 0
-                    ) f
+                            for update skip locked
+                        ) s
+                        union all select s.tid
+                        from (
+                            select w.ctid as tid
+                            from mbus4.work_queue w
+                            where w.process_id is null
+                                and not w.fresh
+                                and (w.next_attempt_at, w.id) > (f.first_at, f.first_id)
+                                and w.next_attempt_at <= f.now
+                            order by w.next_attempt_at, w.id
+                            limit 1
+                            for update skip locked
+                        ) s
+                    ) c
+                    limit 1
+                )
+                from (
+                    select f.now, coalesce(w.next_attempt_at, f.now) as first_at, coalesce(w.id, 9223372036854775807) as first_id
+                    from (select pg_catalog.clock_timestamp() as now offset 0) f
+                    left join lateral (
+                        select w.next_attempt_at, w.id
+                        from mbus4.work_queue w
+                        where w.process_id is null
+                            and w.fresh
+                            and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                            and w.next_attempt_at <= f.now
+                        order by w.next_attempt_at, w.id
+                        limit 1
+                    ) w on true
                     offset 0
-                ) r
+                ) f
             )::tid[]
         )
         returning w.* into mbus4_row;
