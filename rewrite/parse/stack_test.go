@@ -95,7 +95,7 @@ func TestStack(t *testing.T) {
 	if !inChild(t) {
 		return
 	}
-	depth, every := MaxDepth/20, 180
+	depth, every := MaxDepth/20, 360
 	if os.Getenv("MBUS_LONG") != "" {
 		depth, every = MaxDepth, 1
 	}

@@ -24,7 +24,7 @@ func NewDatabase(t *testing.T) string { return NewDatabaseFrom(t, "template1") }
 func NewDatabaseFrom(t *testing.T, template string) string {
 	t.Helper()
 	name := fmt.Sprintf("it_%d", databaseCount.Add(1))
-	Admin(t, "create database "+name+" template "+template)
+	Admin(t, "create database "+name+" template "+template+" strategy file_copy")
 	t.Cleanup(func() { Admin(t, "drop database "+name+" with (force)") })
 	return name
 }
@@ -48,19 +48,42 @@ func NewQueueDatabaseAt(t *testing.T, proxy Endpoint, queues ...string) string {
 	return name
 }
 
+// idleAdmins are connections of Admin that wait for its next statement.
+var idleAdmins = make(chan *pgconn.PgConn, 4)
+
 // Admin runs one statement in the database postgres, directly. It works in cleanups too.
 func Admin(t *testing.T, sql string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	conn, err := pgconn.Connect(ctx, Direct().DSN("postgres"))
+	conn, err := adminConn(ctx)
 	if err != nil {
 		t.Fatalf("connecting for %q: %v", sql, err)
 	}
-	defer Close(conn)
 	if _, err := conn.Exec(ctx, sql).ReadAll(); err != nil {
 		t.Errorf("%s: %v", sql, err)
 	}
+	if _, err := conn.Exec(ctx, "discard all").ReadAll(); err == nil {
+		select {
+		case idleAdmins <- conn:
+			return
+		default:
+		}
+	}
+	Close(conn)
+}
+
+// adminConn gives an idle connection that still works, or a new one.
+func adminConn(ctx context.Context) (*pgconn.PgConn, error) {
+	select {
+	case conn := <-idleAdmins:
+		if conn.Ping(ctx) == nil {
+			return conn, nil
+		}
+		Close(conn)
+	default:
+	}
+	return pgconn.Connect(ctx, Direct().DSN("postgres"))
 }
 
 // NewRole makes a role that may log in and nothing else, and drops it when the test ends.
