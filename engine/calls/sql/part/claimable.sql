@@ -6,51 +6,19 @@
 -- looked for at earlier times and at the same time: a comparison of rows would do for both, but Postgres ends the scan of an index by the first
 -- column only, and would read all that come back at that time. A step is not run where the ones before it gave enough, so no row is locked that is
 -- not taken.
-{{- $fresh := "w.process_id is null and w.fresh and w.next_attempt_at >= f.low"}}
-{{- if .From}}{{$fresh = print "w.process_id is null and w.fresh and (w.next_attempt_at, w.id) >= " .From}}{{end}}
+{{- $fresh := "w.fresh and w.next_attempt_at >= f.low and w.next_attempt_at <= f.now"}}
+{{- if .From}}{{$fresh = print "w.fresh and (w.next_attempt_at, w.id) >= " .From " and w.next_attempt_at <= f.now"}}{{end}}
 (
     select array(
         select c.tid
         from (
-            select s.tid
-            from (
-                select w.ctid as tid
-                from mbus4.work_queue w
-                where w.process_id is null and not w.fresh and w.next_attempt_at < f.first_at
-                order by w.next_attempt_at, w.id
-                limit {{.Limit}}
-                for update skip locked
-            ) s
+            {{template "claimable_step" .With "Limit" .Limit "Where" "not w.fresh and w.next_attempt_at < f.first_at"}}
             union all
-            select s.tid
-            from (
-                select w.ctid as tid
-                from mbus4.work_queue w
-                where w.process_id is null and not w.fresh and w.next_attempt_at = f.first_at and w.id < f.first_id
-                order by w.next_attempt_at, w.id
-                limit {{.Limit}}
-                for update skip locked
-            ) s
+            {{template "claimable_step" .With "Limit" .Limit "Where" "not w.fresh and w.next_attempt_at = f.first_at and w.id < f.first_id"}}
             union all
-            select s.tid
-            from (
-                select w.ctid as tid
-                from mbus4.work_queue w
-                where {{$fresh}} and w.next_attempt_at <= f.now
-                order by w.next_attempt_at, w.id
-                limit {{.Limit}}
-                for update skip locked
-            ) s
+            {{template "claimable_step" .With "Limit" .Limit "Where" $fresh}}
             union all
-            select s.tid
-            from (
-                select w.ctid as tid
-                from mbus4.work_queue w
-                where w.process_id is null and not w.fresh and (w.next_attempt_at, w.id) > (f.first_at, f.first_id) and w.next_attempt_at <= f.now
-                order by w.next_attempt_at, w.id
-                limit {{.Limit}}
-                for update skip locked
-            ) s
+            {{template "claimable_step" .With "Limit" .Limit "Where" "not w.fresh and (w.next_attempt_at, w.id) > (f.first_at, f.first_id) and w.next_attempt_at <= f.now"}}
         ) c
         limit {{.Limit}})
     from (
@@ -62,7 +30,7 @@
         left join lateral (
             select w.next_attempt_at, w.id
             from mbus4.work_queue w
-            where {{$fresh}} and w.next_attempt_at <= f.now
+            where w.process_id is null and {{$fresh}}
             order by w.next_attempt_at, w.id
             limit 1
         ) w on true
