@@ -14,7 +14,7 @@ func (c *compiler) values(f *function, args []*expr) []string {
 func makeStrict(c *compiler, f *function, args []*expr) (*expr, *Error) {
 	name := "pg_catalog."
 	if f.hstore {
-		name = c.env.HstoreSchema + "."
+		name = c.env.written() + "."
 	}
 	vals := ""
 	for _, v := range c.values(f, args) {

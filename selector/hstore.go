@@ -4,7 +4,7 @@ package selector
 var hstoreOperators = []string{"->", "?", "?&", "?|", "@>", "<@", "-"}
 
 func (c *compiler) hstoreOp(a, name, b string) string {
-	return "(" + a + " operator(" + c.env.HstoreSchema + "." + name + ") " + b + ")"
+	return "(" + a + " operator(" + c.env.written() + "." + name + ") " + b + ")"
 }
 
 func (c *compiler) hstoreOperator(name string, a, b *expr) (*expr, *Error) {

@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -16,9 +17,14 @@ const maxCondition = 64 << 10 // bytes of the SQL that is made
 
 // Env is what a compiled selector depends on besides its text.
 type Env struct {
-	HstoreSchema string // the schema of the extension hstore, quoted where it must be
-	Major        int    // of the server, e.g. 15; so far Condition is the same for all
+	HstoreSchema string // the schema of the extension hstore, quoted where it must be: selectors may name it
+	// Bound is the schema whose functions, operators and type the condition names in place of the extension's; "": it names those.
+	Bound string
+	Major int // of the server, e.g. 15; so far Condition is the same for all
 }
+
+// written is the schema that the condition names for what is hstore's.
+func (e Env) written() string { return cmp.Or(e.Bound, e.HstoreSchema) }
 
 // Selector is a text that was checked. It is immutable.
 type Selector struct {

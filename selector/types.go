@@ -64,7 +64,7 @@ func (t typ) String() string {
 func (c *compiler) sql(t typ) string {
 	s := "pg_catalog." + types[t.elem()].name
 	if t.elem() == hstore {
-		s = c.env.HstoreSchema + ".hstore"
+		s = c.env.written() + ".hstore"
 	}
 	if t.isArray() {
 		s += "[]"

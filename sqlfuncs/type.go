@@ -1,5 +1,10 @@
 package sqlfuncs
 
+// BoundHstore is a schema of the engine's own that holds the functions and operators of hstore which texts of the
+// engine use, and a domain over the type. They were bound to the extension's objects when they were made, so nobody
+// who renames schemas can put something else in their place: see docs/security.md.
+const BoundHstore = "mbus4_hstore"
+
 // Type is the type of a parameter or of a result.
 type Type uint8
 

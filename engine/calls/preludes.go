@@ -20,6 +20,8 @@ const runBatch = 100
 type Site struct {
 	HstoreSchema string // quoted where it has to be
 	Ordered      bool   // messages wait for others
+	// Bound says that the SQL does not run with the rights of the client whose call it serves: see sqlfuncs.BoundHstore.
+	Bound bool
 }
 
 // PreludeCall is a call that takes a prelude statement: one of its own, which runs on the client's session, in its
@@ -205,10 +207,13 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 		}
 		return otherwise
 	}
+	// What follows runs with the rights of whoever makes the view, for others.
+	site.Bound = true
+	noHstore := "null::" + sqlfuncs.BoundHstore + ".hstore"
 	quoted := sqlfuncs.QuoteLiteral(queue)
 	consume := t.statement(site, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
-	post := t.statement(site, "post", "mbus4_call.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, site.HstoreSchema,
-		or("properties", "null::"+site.HstoreSchema+".hstore"), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
+	post := t.statement(site, "post", "mbus4_call.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, %s, %s, %s, %s, null::text", quoted, noHstore,
+		or("properties", noHstore), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
 	sum := md5.Sum([]byte(view))
 	return t.fill("prelude/create_view", map[string]string{
 		"Queue":       quoted,
@@ -307,7 +312,7 @@ func (t *Texts) statement(site Site, serves, columns, mark, args string) string 
 		Ordered: site.Ordered,
 	}
 	f := funcNamed(serves)
-	return t.whole(f, use, ownNames(mark, site.HstoreSchema), f.Arguments(nil), columns, args)
+	return t.whole(f, use, ownNames(mark, site), f.Arguments(nil), columns, args)
 }
 
 // DoBlock joins the code of prelude statements into one DO statement. The block itself is not stored.

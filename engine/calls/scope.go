@@ -313,7 +313,7 @@ func (t *Texts) put(p pieces, names sqlfuncs.Names, condition string) string {
 		case markPlace:
 			b.WriteString(names.Mark)
 		case hstorePlace:
-			b.WriteString(names.Hstore)
+			b.WriteString(names.HstoreFunctions())
 		case conditionPlace:
 			b.WriteString(condition)
 		default:

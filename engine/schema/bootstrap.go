@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/refusal"
+	"mbusproxy/sqlfuncs"
 )
 
 // SQLSTATEs that only bootstrap and findHstore meet.
@@ -59,17 +60,58 @@ func bootstrap(ctx context.Context, conn *pgx.Conn, in *Installation) error {
 		if in.schema {
 			return lackingRights(*in)
 		}
-		return &refusal.Error{
-			Code:    refusal.LackingRights,
-			Message: fmt.Sprintf("role %q may not create schema mbus4 in database %q", in.role, in.database),
-			Hint:    fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s;", pgx.Identifier{in.database}.Sanitize(), pgx.Identifier{in.role}.Sanitize()),
-			Err:     err,
-		}
+		return lackingCreate(in, sqlfuncs.Schema, err)
 	}
 	if err != nil {
 		return fmt.Errorf("creating schema mbus4: %w", err)
 	}
 	return nil
+}
+
+// emptyBound makes the schema for what is bound to hstore, or empties it where it is left of a schema mbus4 that was
+// dropped. It belongs to somebody who is trusted, or in would have been refused.
+func emptyBound(ctx context.Context, tx pgx.Tx, in *Installation) error {
+	var there bool
+	if err := tx.QueryRow(ctx, `select pg_catalog.to_regnamespace($1) is not null`, sqlfuncs.BoundHstore).Scan(&there); err != nil {
+		return fmt.Errorf("looking for schema %s: %w", sqlfuncs.BoundHstore, err)
+	}
+	if !there {
+		_, err := tx.Exec(ctx, `create schema `+sqlfuncs.BoundHstore)
+		if refusal.SQLState(err) == refusal.LackingRights {
+			return lackingCreate(in, sqlfuncs.BoundHstore, err)
+		}
+		return err
+	}
+	const left = `
+		select 'drop operator ' || o.oid::pg_catalog.regoperator || ' cascade' from pg_catalog.pg_operator o where o.oprnamespace = pg_catalog.to_regnamespace($1)
+		union all
+		select 'drop function ' || p.oid::pg_catalog.regprocedure || ' cascade' from pg_catalog.pg_proc p where p.pronamespace = pg_catalog.to_regnamespace($1)
+		union all
+		select 'drop domain ' || pg_catalog.format_type(t.oid, null) || ' cascade' from pg_catalog.pg_type t where t.typnamespace = pg_catalog.to_regnamespace($1) and t.typtype = 'd'`
+	rows, err := tx.Query(ctx, left, sqlfuncs.BoundHstore)
+	if err != nil {
+		return fmt.Errorf("looking at schema %s: %w", sqlfuncs.BoundHstore, err)
+	}
+	drops, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return fmt.Errorf("looking at schema %s: %w", sqlfuncs.BoundHstore, err)
+	}
+	for _, drop := range drops {
+		if _, err := tx.Exec(ctx, drop); err != nil {
+			return fmt.Errorf("emptying schema %s: %w", sqlfuncs.BoundHstore, err)
+		}
+	}
+	return nil
+}
+
+// lackingCreate is the refusal where the engine's role may not create a schema that it needs.
+func lackingCreate(in *Installation, schema string, err error) *refusal.Error {
+	return &refusal.Error{
+		Code:    refusal.LackingRights,
+		Message: fmt.Sprintf("role %q may not create schema %s in database %q", in.role, schema, in.database),
+		Hint:    fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s;", pgx.Identifier{in.database}.Sanitize(), pgx.Identifier{in.role}.Sanitize()),
+		Err:     err,
+	}
 }
 
 // findHstore finds the schema of the extension, and creates the extension where it is missing and create is set.

@@ -76,7 +76,8 @@ func createFunctions(ctx context.Context, conn *pgx.Conn, in *Installation) erro
 				return fmt.Errorf("creating function mbus4.%s: %w", d.Name, err)
 			}
 		}
-		return nil
+		_, err = checkTrust(ctx, conn, in)
+		return err
 	})
 }
 

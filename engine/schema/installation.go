@@ -10,6 +10,7 @@ import (
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/selector"
+	"mbusproxy/sqlfuncs"
 )
 
 // Installation is what a database holds of ours.
@@ -40,7 +41,7 @@ func (in Installation) HstoreSchema() string { return in.hstoreSchema }
 
 // Env is what selectors of the database are compiled for.
 func (in Installation) Env() selector.Env {
-	return selector.Env{HstoreSchema: in.hstoreSchema, Major: in.major}
+	return selector.Env{HstoreSchema: in.hstoreSchema, Bound: sqlfuncs.BoundHstore, Major: in.major}
 }
 
 const inspectSQL = `
@@ -50,7 +51,8 @@ select d.oid, d.datname::text, current_user::text,
            exists (select from pg_catalog.pg_class where relnamespace = n.oid and relname <> 'upgrade_lock')
            or exists (select from pg_catalog.pg_proc where pronamespace = n.oid)
            or exists (select from pg_catalog.pg_type where typnamespace = n.oid and typname not in ('upgrade_lock', '_upgrade_lock'))),
-       v.oid is not null and not exists (select from pg_catalog.pg_attribute where attrelid = v.oid and attname = 'oldest'),
+       v.oid is not null and (pg_catalog.to_regnamespace('mbus4_hstore') is null
+                              or not exists (select from pg_catalog.pg_attribute where attrelid = v.oid and attname = 'oldest')),
        v.oid is not null,
        coalesce((select pg_catalog.quote_ident(hn.nspname) from pg_catalog.pg_extension e
                  join pg_catalog.pg_namespace hn on hn.oid = e.extnamespace
@@ -101,10 +103,11 @@ func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	if in.foreign {
 		return in, nil
 	}
-	if err := checkTrust(ctx, conn, &in); err != nil {
+	in.schema, err = checkTrust(ctx, conn, &in)
+	if err != nil {
 		return in, err
 	}
-	if !versioned || in.unreleased {
+	if !versioned || !in.schema || in.unreleased {
 		return in, nil
 	}
 	if !readable {
@@ -141,7 +144,7 @@ func (in Installation) check(newest int) error {
 		return &refusal.Error{
 			Code:    refusal.NotInRequiredState,
 			Message: fmt.Sprintf("schema mbus4 of database %q was made by a mbusproxy from before its first release", in.database),
-			Hint:    "Consume what it still holds with that program, then drop the schemas mbus4 and mbus4_views; mbusproxy has not touched them.",
+			Hint:    "Consume what it still holds with that program, then drop the schemas mbus4, mbus4_views and mbus4_hstore; mbusproxy has not touched them.",
 		}
 	case in.oldest > newest:
 		return &refusal.Error{

@@ -171,8 +171,9 @@ func TestAdminLackingRights(t *testing.T) {
 		t.Errorf("hint: %s\nwant: %s", e.Hint, want)
 	}
 
-	// A schema made for the role is enough, hstore apart.
+	// Schemas made for the role are enough, hstore apart.
 	enginetest.Exec(t, super, "create schema mbus4 authorization "+role)
+	enginetest.Exec(t, super, "create schema mbus4_hstore authorization "+role)
 	_, err = engine.Init(enginetest.Context(t), dsn, schema.Options{})
 	if e := enginetest.Refused(t, err, "42501"); !strings.Contains(e.Hint, "CREATE EXTENSION hstore") {
 		t.Errorf("hint: %s", e.Hint)

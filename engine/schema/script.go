@@ -31,6 +31,7 @@ func SQL(ctx context.Context, conn *pgx.Conn) (string, error) {
 	part := func(title string, statements ...string) {
 		fmt.Fprintf(&b, "-- %s\n\n%s\n\n", title, strings.Join(statements, "\n"))
 	}
+	part("names are looked up in pg_catalog", "set search_path = pg_catalog, pg_temp;")
 	if in.version == 0 {
 		create := []string{"create table mbus4.upgrade_lock ();"}
 		if !in.schema {
@@ -40,6 +41,7 @@ func SQL(ctx context.Context, conn *pgx.Conn) (string, error) {
 			create = append(create, createHstoreSQL+";")
 			in.hstoreSchema = "public"
 		}
+		create = append(create, "drop schema if exists mbus4_hstore cascade;", "create schema mbus4_hstore;")
 		part("the schema", create...)
 	}
 	for _, s := range steps {
@@ -58,7 +60,7 @@ func SQL(ctx context.Context, conn *pgx.Conn) (string, error) {
 			part("step "+s.name, text, note)
 			continue
 		}
-		part("step "+s.name, "begin;", lockUpgradeSQL+";", fmt.Sprintf("set local lock_timeout = %d;", stepLockWait.Milliseconds()), text, note, "commit;")
+		part("step "+s.name, "begin;", lockUpgradeSQL+";", fmt.Sprintf("set local lock_timeout = %d;", stepLockWait.Milliseconds()), text, checkSQL, note, "commit;")
 	}
 	for _, d := range in.missingFunctions() {
 		part("function "+d.Name, d.Create+";")
@@ -68,6 +70,7 @@ func SQL(ctx context.Context, conn *pgx.Conn) (string, error) {
 		return "", err
 	}
 	part("rights", rights...)
+	part("nothing belongs to somebody else", checkSQL)
 	return strings.TrimSpace(b.String()), nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+
+	"mbusproxy/sqlfuncs"
 )
 
 // The schema's first version is made by the files in baseline, in the order of their names and in
@@ -120,12 +122,14 @@ func (s step) inNewSchema() step {
 
 // templateData is what steps and grants may refer to.
 type templateData struct {
-	Hstore string // quoted
+	Hstore string // the schema of the extension, quoted: for the types of columns and parameters
+	Bound  string // the schema of what is hstore's in texts that run
+	Check  string // fails where something that the transaction has made depends on somebody untrusted
 	Slots  []int
 }
 
 func expand(name, text, hstoreSchema string) (string, error) {
-	data := templateData{Hstore: hstoreSchema}
+	data := templateData{Hstore: hstoreSchema, Bound: sqlfuncs.BoundHstore, Check: checkSQL}
 	for slot := range HintSlots {
 		data.Slots = append(data.Slots, slot)
 	}

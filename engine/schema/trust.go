@@ -2,7 +2,6 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -15,7 +14,12 @@ import (
 // itself, to a superuser, or to a role that was granted to it by a superuser or by one who may create roles. (Others
 // may grant roles that they administer: such a membership says nothing.)
 
-// untrustedSQL finds the first thing that belongs to somebody else.
+// The same holds for what they depend on in other schemas, above all the functions of hstore: schemas can be renamed, but
+// bodies that are parsed, operators and columns keep the OIDs of what they stand for (baseline/00_hstore.sql). So what they
+// stand for is looked at each time, and before the engine uses what it has just made.
+
+// untrustedSQL finds the first thing that belongs to somebody else, as one row: whether there is a schema mbus4 at all, what
+// the thing is, and whose; nulls where there is none.
 const untrustedSQL = `
 with trusted as materialized (
 	select r.oid
@@ -25,48 +29,105 @@ with trusted as materialized (
 	              join pg_catalog.pg_roles me on me.oid = m.member and me.rolname = current_user
 	              join pg_catalog.pg_roles g on g.oid = m.grantor and (g.rolsuper or g.rolcreaterole)
 	              where m.roleid = r.oid)
+), home as materialized (
+	select n.oid from pg_catalog.pg_namespace n where n.nspname in ('mbus4', 'mbus4_hstore')
+), thing (place, kind, oid, what, owner) as materialized (
+	select 2, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, 'relation ' || c.oid::pg_catalog.regclass, c.relowner
+	from pg_catalog.pg_class c where c.relnamespace in (select oid from home)
+	union all
+	select 3, 'pg_catalog.pg_proc'::pg_catalog.regclass, p.oid, 'function ' || p.oid::pg_catalog.regprocedure, p.proowner
+	from pg_catalog.pg_proc p where p.pronamespace in (select oid from home)
+	union all
+	select 4, 'pg_catalog.pg_operator'::pg_catalog.regclass, o.oid, 'operator ' || o.oid::pg_catalog.regoperator, o.oprowner
+	from pg_catalog.pg_operator o where o.oprnamespace in (select oid from home)
+	union all
+	select 5, 'pg_catalog.pg_type'::pg_catalog.regclass, t.oid, 'type ' || pg_catalog.format_type(t.oid, null), t.typowner
+	from pg_catalog.pg_type t where t.typnamespace in (select oid from home)
+), part (kind, oid) as (
+	select t.kind, t.oid from thing t
+	union all
+	select 'pg_catalog.pg_trigger'::pg_catalog.regclass, g.oid
+	from pg_catalog.pg_trigger g join thing t on t.place = 2 and t.oid = g.tgrelid
+	union all
+	select 'pg_catalog.pg_rewrite'::pg_catalog.regclass, r.oid
+	from pg_catalog.pg_rewrite r join thing t on t.place = 2 and t.oid = r.ev_class
+	union all
+	select 'pg_catalog.pg_attrdef'::pg_catalog.regclass, a.oid
+	from pg_catalog.pg_attrdef a join thing t on t.place = 2 and t.oid = a.adrelid
+	union all
+	select 'pg_catalog.pg_policy'::pg_catalog.regclass, l.oid
+	from pg_catalog.pg_policy l join thing t on t.place = 2 and t.oid = l.polrelid
+	union all
+	select 'pg_catalog.pg_constraint'::pg_catalog.regclass, k.oid
+	from pg_catalog.pg_constraint k join thing t on t.place = 2 and t.oid = k.conrelid or t.place = 5 and t.oid = k.contypid
+), used as materialized ( -- by what is ours
+	select distinct d.refclassid as kind, d.refobjid as oid
+	from part p
+	join pg_catalog.pg_depend d on d.classid = p.kind and d.objid = p.oid
+	where not exists (select from thing t where t.kind = d.refclassid and t.oid = d.refobjid)
 )
-select x.what, pg_catalog.pg_get_userbyid(x.owner)::text
-from (
-	select 1 as place, 'schema ' || n.nspname as what, n.nspowner as owner
-	from pg_catalog.pg_namespace n where n.nspname in ('mbus4', 'mbus4_views')
-	union all
-	select 2, 'relation mbus4.' || pg_catalog.quote_ident(c.relname), c.relowner
-	from pg_catalog.pg_class c where c.relnamespace = pg_catalog.to_regnamespace('mbus4')
-	union all
-	select 3, 'function ' || p.oid::pg_catalog.regprocedure, p.proowner
-	from pg_catalog.pg_proc p where p.pronamespace = pg_catalog.to_regnamespace('mbus4')
-	union all
-	select 4, 'operator ' || o.oid::pg_catalog.regoperator, o.oprowner
-	from pg_catalog.pg_operator o where o.oprnamespace = pg_catalog.to_regnamespace('mbus4')
-	union all
-	select 5, 'type ' || pg_catalog.format_type(t.oid, null), t.typowner
-	from pg_catalog.pg_type t where t.typnamespace = pg_catalog.to_regnamespace('mbus4')
-	union all
-	select 6, 'the function of trigger ' || pg_catalog.quote_ident(t.tgname) || ' on mbus4.' || pg_catalog.quote_ident(c.relname), p.proowner
-	from pg_catalog.pg_trigger t
-	join pg_catalog.pg_class c on c.oid = t.tgrelid and c.relnamespace = pg_catalog.to_regnamespace('mbus4')
-	join pg_catalog.pg_proc p on p.oid = t.tgfoid
-	where not t.tgisinternal
-) x
-where x.owner not in (select t.oid from trusted t)
-order by x.place, x.what
-limit 1`
+select exists (select from pg_catalog.pg_namespace n where n.nspname = 'mbus4'), y.what, y.owner
+from (select) one
+left join (
+	select x.what, pg_catalog.pg_get_userbyid(x.owner)::text as owner
+	from (
+		select 1 as place, 'schema ' || n.nspname as what, n.nspowner as owner
+		from pg_catalog.pg_namespace n where n.nspname in ('mbus4', 'mbus4_views', 'mbus4_hstore')
+		union all
+		select t.place, t.what, t.owner from thing t
+		union all
+		select 6, 'function ' || p.oid::pg_catalog.regprocedure || ', which schema mbus4 uses,', p.proowner
+		from used u join pg_catalog.pg_proc p on p.oid = u.oid where u.kind = 'pg_catalog.pg_proc'::pg_catalog.regclass
+		union all
+		select 7, 'type ' || pg_catalog.format_type(t.oid, null) || ', which schema mbus4 uses,', t.typowner
+		from used u join pg_catalog.pg_type t on t.oid = u.oid where u.kind = 'pg_catalog.pg_type'::pg_catalog.regclass
+		union all
+		select 8, 'operator ' || o.oid::pg_catalog.regoperator || ', which schema mbus4 uses,', o.oprowner
+		from used u join pg_catalog.pg_operator o on o.oid = u.oid where u.kind = 'pg_catalog.pg_operator'::pg_catalog.regclass
+		union all
+		select 9, 'relation ' || c.oid::pg_catalog.regclass || ', which schema mbus4 uses,', c.relowner
+		from used u join pg_catalog.pg_class c on c.oid = u.oid where u.kind = 'pg_catalog.pg_class'::pg_catalog.regclass
+		union all
+		select 10, 'collation ' || c.oid::pg_catalog.regcollation || ', which schema mbus4 uses,', c.collowner
+		from used u join pg_catalog.pg_collation c on c.oid = u.oid where u.kind = 'pg_catalog.pg_collation'::pg_catalog.regclass
+		union all
+		select 11, 'operator class ' || pg_catalog.quote_ident(c.opcname) || ', which schema mbus4 uses,', c.opcowner
+		from used u join pg_catalog.pg_opclass c on c.oid = u.oid where u.kind = 'pg_catalog.pg_opclass'::pg_catalog.regclass
+	) x
+	where x.owner not in (select t.oid from trusted t)
+	order by x.place, x.what
+	limit 1
+) y on true`
 
-// checkTrust refuses a schema in which anything belongs to a role that the engine's role has no reason to trust.
-func checkTrust(ctx context.Context, conn *pgx.Conn, in *Installation) error {
-	var what, owner string
-	err := conn.QueryRow(ctx, untrustedSQL).Scan(&what, &owner)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return nil
-	case err != nil:
-		return fmt.Errorf("looking for the owners of schema mbus4: %w", err)
+// checkSQL fails, in a transaction that makes what it looks at, where untrustedSQL finds something. It stands in steps as
+// {{.Check}}, before anything of what they have made is used.
+const checkSQL = `select pg_catalog.format('` + untrustedMark + `%s` + untrustedOwner + `%s', u.what, u.owner)::pg_catalog.int4 from (` + untrustedSQL + `) u (there, what, owner) where u.what is not null;`
+
+// untrustedMark begins the text that checkSQL fails with, and untrustedOwner stands in it before the owner.
+const (
+	untrustedMark  = "mbus4-untrusted: "
+	untrustedOwner = " belongs to role "
+)
+
+// checkTrust refuses a schema in which anything belongs to a role that the engine's role has no reason to trust, or depends on
+// such a thing. It reports whether the schema is there: only then may its name be used, for a schema of somebody who is
+// trusted nobody else can drop or rename, while one that is not there anybody may make the next moment.
+func checkTrust(ctx context.Context, conn *pgx.Conn, in *Installation) (there bool, err error) {
+	var what, owner *string
+	if err := conn.QueryRow(ctx, untrustedSQL).Scan(&there, &what, &owner); err != nil {
+		return false, fmt.Errorf("looking for the owners of schema mbus4: %w", err)
 	}
+	if what == nil {
+		return there, nil
+	}
+	return there, distrust(in, *what, *owner)
+}
+
+// distrust is the refusal where something belongs to somebody whom the engine's role has no reason to trust.
+func distrust(in *Installation, what, owner string) *refusal.Error {
 	return &refusal.Error{
-		Code: refusal.LackingRights,
-		Message: fmt.Sprintf("in database %q %s belongs to role %q, which role %q does not trust",
-			in.database, what, owner, in.role),
+		Code:    refusal.LackingRights,
+		Message: fmt.Sprintf("in database %q %s belongs to role %q, which role %q does not trust", in.database, what, owner, in.role),
 		Hint: fmt.Sprintf("If that is as it should be, let --admin name role %[1]s, or as a superuser GRANT %[1]s TO %[2]s; if not, drop it.",
 			pgx.Identifier{owner}.Sanitize(), pgx.Identifier{in.role}.Sanitize()),
 	}

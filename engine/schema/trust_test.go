@@ -14,6 +14,7 @@ import (
 	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
+	"mbusproxy/engine/selectors"
 )
 
 // trustTest is a database and a role in it that may create schemas, and would like to have the
@@ -252,13 +253,19 @@ func TestShadowsBesideHstore(t *testing.T) {
 	}
 }
 
-// everything installs the schema as admin and lets all services work once, and functions that clients call. These have
-// a search path without what others made: with it they have themselves to thank for what they get.
+// everything installs the schema as admin and lets all services work.
 func everything(t *testing.T, name, adminDSN string) {
 	t.Helper()
 	if res, err := engine.Init(enginetest.Context(t), adminDSN, schema.Options{}); err != nil {
 		t.Fatal(err, res)
 	}
+	services(t, name, adminDSN)
+}
+
+// services lets all services work once, and functions that clients call. These have a search path without what others
+// made: with it they have themselves to thank for what they get.
+func services(t *testing.T, name, adminDSN string) {
+	t.Helper()
 	log, seen, lines := enginetest.WatchLog()
 	e := served.Open(t, engine.Options{AdminDSN: adminDSN, SweepInterval: 1, Log: log})
 	db, err := e.Database(enginetest.Context(t), name)
@@ -277,7 +284,7 @@ func everything(t *testing.T, name, adminDSN string) {
 	enginetest.Exec(t, client, "select mbus4.at_post_full('q', 'a=>1', 'consume_after=>{first}, seenby=>{x}', null, null, null, 'then', '1')")
 	enginetest.Exec(t, client, "select mbus4.at_post('q', 'a=>1', null, null, now()::timestamp + interval '1 millisecond', '1')")
 	enginetest.Exec(t, client, "select mbus4.new_temporary_consumer('q', null, 1)")
-	if got := enginetest.One[string](t, client, "select iid || (headers operator(public.->) 'destination'::text) from mbus4.at_consume('q', 'default', '1')"); got != "firstq" {
+	if got := enginetest.One[string](t, client, "select iid || (headers operator(mbus4_hstore.->) 'destination'::text) from mbus4.at_consume('q', 'default', '1')"); got != "firstq" {
 		t.Errorf("consumed %s", got)
 	}
 	enginetest.Eventually(t, "the releaser wakes what waited", func() bool {
@@ -286,15 +293,29 @@ func everything(t *testing.T, name, adminDSN string) {
 	if got := enginetest.One[string](t, client, "select iid from mbus4.at_dyn_consume('q', 't.iid = ''then''', 'default', '1')"); got != "then" {
 		t.Errorf("consumed %s", got)
 	}
+	for _, queue := range []string{"q", "r"} { // a selector that takes its condition to decide
+		if err := db.EnsureSelector(enginetest.Context(t), selectors.Use{Text: "not exist(data, 'b') and slice(data, array['a']) is not null", Role: "postgres"}); err != nil {
+			t.Fatal(err)
+		}
+		enginetest.Exec(t, client, "select mbus4.at_create_consumer($1, 'picky', 'not exist(data, ''b'') and slice(data, array[''a'']) is not null', false, '1')", queue)
+	}
+	enginetest.Exec(t, client, "insert into mbus4.schedule (name, cron, timezone, qname, data, headers) values ('s', '* * * * * *', 'UTC', 'q', 'tick=>1', 'x=>y')")
+	enginetest.Eventually(t, "the schedule ticks", func() bool {
+		return enginetest.One[bool](t, client, "select exists (select from mbus4.message m where m.data operator(mbus4_hstore.->) 'tick'::text = '1')")
+	})
+	enginetest.Exec(t, client, "delete from mbus4.schedule")
+	// Two that have expired: a leased one stays as long as the lease, one that is only delayed goes.
+	enginetest.Exec(t, client, "insert into mbus4.message (id, consumer_id, available_at, added, delayed_until, expires, headers) select n, c.id, a, a, case when n = -2 then a end, now(), 'retry.attempt=>1' from mbus4.consumer c, (select now() + interval '1 h' as a) l, generate_series(-2, -1) n where c.qname = 'q' and c.name = 'default'")
+	enginetest.Exec(t, client, "select from mbus4.queues, mbus4.consumers, mbus4.dmq, mbus4.reasons('then')")
 	enginetest.Exec(t, client, "insert into mbus4.view_insert (iid) values ('x')")
 	enginetest.Exec(t, client, "insert into mbus4.semaphore (key) values ('s')")
 	enginetest.Exec(t, client, "select mbus4.at_semaphore_enqueue('s', 1, 1, '1')")
 	db.NoteSemaphores()
 	enginetest.Eventually(t, "the task gets a slot, of which is told", func() bool {
-		return enginetest.One[bool](t, client, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'r' and m.data operator(public.->) 'event'::text = 'Acquired')")
+		return enginetest.One[bool](t, client, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'r' and m.data operator(mbus4_hstore.->) 'event'::text = 'Acquired')")
 	})
 	enginetest.Eventually(t, "all is swept", func() bool {
-		return enginetest.One[bool](t, client, "select not exists (select from mbus4.view_insert) and not exists (select from mbus4.message where expires < now())")
+		return enginetest.One[bool](t, client, "select not exists (select from mbus4.view_insert) and not exists (select from mbus4.message where id = -2) and exists (select from mbus4.message where id = -1)")
 	})
 	admin.Close(context.Background(), client)
 	enginetest.Eventually(t, "the temporary queue is gone", func() bool {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/admin"
@@ -53,6 +55,9 @@ func (u *upgrade) run(ctx context.Context) error {
 	newest := u.steps[len(u.steps)-1].version
 	if err := u.look(ctx, newest); err != nil {
 		return err
+	}
+	if !u.in.schema {
+		return errors.New("schema mbus4 was dropped while it was being made")
 	}
 	u.res.Before, u.res.After = u.in.version, u.in.version
 	begun := time.Now()
@@ -197,6 +202,11 @@ func runStep(ctx context.Context, tx pgx.Tx, s step, in *Installation) (ran bool
 	if done {
 		return false, nil
 	}
+	if s.version == baselineVersion {
+		if err := emptyBound(ctx, tx, in); err != nil {
+			return false, err
+		}
+	}
 	text, err := expand(s.name, s.text, in.hstoreSchema)
 	if err != nil {
 		return false, err
@@ -208,9 +218,23 @@ func runStep(ctx context.Context, tx pgx.Tx, s step, in *Installation) (ran bool
 			refused.Err = err
 			return false, refused
 		}
+		return false, untrusted(err, in)
+	}
+	if _, err := checkTrust(ctx, tx.Conn(), in); err != nil {
 		return false, err
 	}
 	return true, record(ctx, tx.Conn(), s)
+}
+
+// untrusted is the refusal where a step failed by checkSQL.
+func untrusted(err error, in *Installation) error {
+	var of *pgconn.PgError
+	if !errors.As(err, &of) || !strings.Contains(of.Message, untrustedMark) {
+		return err
+	}
+	_, said, _ := strings.Cut(strings.TrimSuffix(of.Message, `"`), untrustedMark)
+	what, owner, _ := strings.Cut(said, untrustedOwner)
+	return distrust(in, what, owner)
 }
 
 // isDone reports whether a step has been run.

@@ -15,6 +15,7 @@ import (
 	"mbusproxy/engine/refusal"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/selector"
+	"mbusproxy/sqlfuncs"
 )
 
 // rowID is the key of a selector's row; see engine/calls/sql/part/selector_row.sql.
@@ -179,7 +180,7 @@ func checkRoom(ctx context.Context, tx pgx.Tx, role string) error {
 	}
 }
 
-// statements are text/templates; what they take is the schema of hstore. $1 to $10 are selectorRow.values.
+// statements are text/templates; what they take is the schema of hstore's functions. $1 to $10 are selectorRow.values.
 var statements = template.Must(template.New("").Parse(`
 {{define "values"}}{{.}}.hstore($3::text[]), {{.}}.hstore($4::text[]), {{.}}.hstore($5::text[]), $6, $7, nullif($8, ''), $9, $10{{end}}
 
@@ -197,7 +198,7 @@ var statements = template.Must(template.New("").Parse(`
 // statement is one of statements.
 func (r selectorRow) statement(name string) string {
 	var b strings.Builder
-	if err := statements.ExecuteTemplate(&b, name, r.env.HstoreSchema); err != nil {
+	if err := statements.ExecuteTemplate(&b, name, sqlfuncs.BoundHstore); err != nil {
 		panic(fmt.Sprintf("filling in a statement about selectors: %v", err)) // a broken build
 	}
 	return b.String()
@@ -275,7 +276,7 @@ func CollectUnused(ctx context.Context, conn *pgx.Conn) error {
 
 // StoreOwn does it in a transaction of the caller's, whose role must be the schema's owner or have its rights.
 func StoreOwn(ctx context.Context, tx pgx.Tx, parser *parse.Parser, hstoreSchema, text string) error {
-	env := selector.Env{HstoreSchema: hstoreSchema}
+	env := selector.Env{HstoreSchema: hstoreSchema, Bound: sqlfuncs.BoundHstore}
 	var role string
 	err := tx.QueryRow(ctx, `select session_user::text, pg_catalog.current_setting('server_version_num')::int / 10000`).Scan(&role, &env.Major)
 	if err != nil {

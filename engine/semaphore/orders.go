@@ -81,7 +81,7 @@ func (g *allocator) fill(name string, fresh bool) string {
 	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore}, Events)
 	var b strings.Builder
 	err := giveTemplate.ExecuteTemplate(&b, name, map[string]any{
-		"Columns": columns, "Hstore": g.hstore, "Post": post, "Events": sqlfuncs.QuoteLiteral(Events),
+		"Columns": columns, "Hstore": sqlfuncs.BoundHstore, "Post": post, "Events": sqlfuncs.QuoteLiteral(Events),
 		"Limit": rowLimit, "Scanned": rowScanned, "Fresh": rowFresh, "Chosen": rowChosen, "Locked": rowLocked, "Granted": rowGranted, "WithFresh": fresh,
 	})
 	if err != nil {

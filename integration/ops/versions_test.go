@@ -7,7 +7,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,15 +22,27 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// previousVersion is the commit with the version of the program before this one: its schema lacks the last step.
-const previousVersion = "d159741"
+// nextStep is a step of the schema that the next version of the program has, and nextFunctions how it defines functions: with
+// another text, all of them get other names.
+const (
+	nextStep = `alter table mbus4.consumer add column next_version int;
+alter table mbus4.queue add column next_version int;
+update mbus4.consumer set next_version = 1;
+`
+	nextFunctions = `create or replace function {{.Signature}} returns {{if .Set}}setof {{end}}{{.Returns}} language sql volatile cost 101{{if .Set}} rows 1{{end}} as {{.Body}}
+`
+)
 
-// The version before this one and this one serve a database under traffic: first the old one, then
+// This version and the next one serve a database under traffic: first the old one, then
 // both, then the new one, then both and the old one again, each killed now and then. Nothing is
 // lost, nothing comes twice, and no client sees an error but that its connection is gone.
 func TestTwoVersions(t *testing.T) {
 	t.Parallel()
-	old := harness.BuildAt(t, previousVersion)
+	old := "" // this one
+	next := harness.BuildWith(t, map[string]string{
+		fmt.Sprintf("engine/schema/steps/%04d_next_version.sql", newestStep(t)+1): nextStep,
+		"engine/calls/sql/whole/function.sql":                                     nextFunctions,
+	})
 	database := harness.NewDatabase(t)
 	direct := harness.Connect(t, harness.Direct(), database)
 	harness.Ask(t, direct, "create table sent (iid text); create table got (iid text); create extension hstore")
@@ -75,16 +89,16 @@ func TestTwoVersions(t *testing.T) {
 	if after := version(); after != before {
 		t.Errorf("the old version changed the schema from %s to %s", before, after)
 	}
-	phase("both", old, "")
-	phase("the new version", "")
+	phase("both", old, next)
+	phase("the new version", next)
 	after := version()
 	if after == before {
 		t.Errorf("the schema has version %s still", after)
 	}
-	phase("both again", "", old)
+	phase("both again", next, old)
 	phase("the old version again", old)
 	// Somebody runs init of the new version meanwhile.
-	if out, err := harness.Init(t, database); err != nil || !strings.Contains(out, "is up to date") {
+	if out, err := harness.InitOf(t, next, database); err != nil || !strings.Contains(out, "is up to date") {
 		t.Errorf("init: %v\n%s", err, out)
 	}
 	v.work(100)
@@ -117,6 +131,21 @@ func TestTwoVersions(t *testing.T) {
 	if harness.Ask(t, direct, "select count(*) > 500 from sent") != "t" {
 		t.Error("hardly anything was sent")
 	}
+}
+
+// newestStep is the number of the schema's last step.
+func newestStep(t *testing.T) int {
+	t.Helper()
+	steps, err := filepath.Glob("../../engine/schema/steps/*.sql")
+	if err != nil || len(steps) == 0 {
+		t.Fatalf("no steps: %v", err)
+	}
+	number, _, _ := strings.Cut(filepath.Base(slices.Max(steps)), "_")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func sideOf(from string) string {

@@ -87,6 +87,8 @@ create table mbus4.consumer (
 create index consumer_queue_id on mbus4.consumer (queue_id);
 create index consumer_selector_id on mbus4.consumer (selector_id) where selector_id is not null;
 
+{{.Check}}
+
 insert into mbus4.queue (qname, consumers_cnt, kind) values ('dmq', 1, 'dmq');
 insert into mbus4.consumer (id, queue_id, qname, name) overriding system value
 select 1, q.id, q.qname, 'default' from mbus4.queue q where q.qname = 'dmq';

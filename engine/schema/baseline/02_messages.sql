@@ -66,9 +66,11 @@ alter table mbus4.message
 create sequence mbus4.hint_{{.}} as bigint minvalue 0 start 0;
 {{- end}}
 
+{{.Check}}
+
 -- A plan made while the table is tiny reads all of it, and a prepared statement may keep such a plan
 -- after a backlog has come. Some pages that stay make the index the cheapest way from the start.
 insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
-select -n, 0, '-infinity', now(), n::text, {{.Hstore}}.hstore('', repeat(md5(n::text), 32))
+select -n, 0, '-infinity', now(), n::text, {{.Bound}}.hstore('', repeat(md5(n::text), 32))
 from generate_series(1, 400) n;
 delete from mbus4.message;

@@ -59,7 +59,7 @@ $$;
 create function mbus4.base_headers(queue text, added timestamptz) returns {{.Hstore}}.hstore
 language sql stable
 as $$
-    select {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', $1,
+    select {{.Bound}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', $1,
                'seenby', array[pg_catalog.current_database()::text]::text,
                'enqueue_time',
                case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then $2::timestamp::text else mbus4.time_text($2::timestamp) end])
@@ -71,9 +71,9 @@ create function mbus4.headers_of(queue text, added timestamptz, headers {{.Hstor
 language sql stable
 as $$
     select mbus4.base_headers($1, $2)
-               operator({{.Hstore}}.||) coalesce($3, '')
-               operator({{.Hstore}}.||) case when $1 = 'dmq' and {{.Hstore}}.exist($3, 'destination') then ''
-                                             else {{.Hstore}}.hstore(array['destination', $1] || case when pg_catalog.starts_with($1, 'temp.') then array['tempq', $1] end) end
+               operator({{.Bound}}.||) coalesce($3, '')
+               operator({{.Bound}}.||) case when $1 = 'dmq' and {{.Bound}}.exist($3, 'destination') then ''
+                                             else {{.Bound}}.hstore(array['destination', $1] || case when pg_catalog.starts_with($1, 'temp.') then array['tempq', $1] end) end
 $$;
 
 -- What selectors see of a message that is posted. headers: as they are stored. The LIMIT as in time_text: to set up these expressions
@@ -83,6 +83,6 @@ create function mbus4.posted_row(id bigint, queue text, added timestamptz, iid t
 returns mbus4.qt_model
 language sql stable
 as $$
-    select row($1, $3, $4, coalesce($5, $3), $6, '{}', mbus4.base_headers($2, $3) operator({{.Hstore}}.||) coalesce($7, ''), $8, $9)::mbus4.qt_model
+    select row($1, $3, $4, coalesce($5, $3), $6, '{}', mbus4.base_headers($2, $3) operator({{.Bound}}.||) coalesce($7, ''), $8, $9)::mbus4.qt_model
     limit 1
 $$;

@@ -48,7 +48,7 @@ language sql stable
 as $$
     select pg_catalog.format('(select %L::pg_catalog.int8 as id, %L::pg_catalog.timestamp as added, %L::pg_catalog.text as iid,'
                ' %L::pg_catalog.timestamp as delayed_until, %L::pg_catalog.timestamp as expires, %L::pg_catalog.int4[] as received,'
-               ' %L::{{.Hstore}}.hstore as headers, %L::{{.Hstore}}.hstore as properties, %L::{{.Hstore}}.hstore as data offset 0) t',
+               ' %L::{{.Bound}}.hstore as headers, %L::{{.Bound}}.hstore as properties, %L::{{.Bound}}.hstore as data offset 0) t',
                ($1).id, ($1).added, ($1).iid, ($1).delayed_until, ($1).expires, ($1).received,
                case when pg_catalog.strpos($2, 'headers') > 0 then ($1).headers end,
                case when pg_catalog.strpos($2, 'properties') > 0 then ($1).properties end,
@@ -88,9 +88,9 @@ as $$
         (select pg_catalog.array_agg(c.id::bigint)
          from mbus4.consumer c
          where c.qname = $1 and c.selector_id is not null and not c.general and (c.target is not null) = $2
-           and (c.asks_headers is null or ($3).headers operator({{.Hstore}}.@>) c.asks_headers)
-           and (c.asks_properties is null or ($3).properties operator({{.Hstore}}.@>) c.asks_properties)
-           and (c.asks_data is null or ($3).data operator({{.Hstore}}.@>) c.asks_data)),
+           and (c.asks_headers is null or ($3).headers operator({{.Bound}}.@>) c.asks_headers)
+           and (c.asks_properties is null or ($3).properties operator({{.Bound}}.@>) c.asks_properties)
+           and (c.asks_data is null or ($3).data operator({{.Bound}}.@>) c.asks_data)),
         case when exists (select from mbus4.consumer c where c.qname = $1 and c.general and (c.target is not null) = $2)
              then mbus4.general_consumers($1, $2, $3) end)
 $$;

@@ -25,8 +25,8 @@ returns bigint
 language sql volatile
 as $$
     with recursive given as (
-        select {{.Hstore}}.hstore('enqueue_time'::text, ($2).headers operator({{.Hstore}}.->) 'enqueue_time'::text)
-                   operator({{.Hstore}}.||) coalesce($3, '') as headers
+        select {{.Bound}}.hstore('enqueue_time'::text, ($2).headers operator({{.Bound}}.->) 'enqueue_time'::text)
+                   operator({{.Bound}}.||) coalesce($3, '') as headers
     ), way (queue, path, id, added) as (
         select c.target, array[$1, c.target], pg_catalog.nextval('mbus4.message_id'), pg_catalog.clock_timestamp()
         from (

@@ -52,8 +52,8 @@ declare
     mbus4_copies bigint;
 begin
     with recursive given as (
-        select {{.Hstore}}.hstore('enqueue_time'::text, ($2).headers operator({{.Hstore}}.->) 'enqueue_time'::text)
-                   operator({{.Hstore}}.||) coalesce($3, '') as headers
+        select {{.Bound}}.hstore('enqueue_time'::text, ($2).headers operator({{.Bound}}.->) 'enqueue_time'::text)
+                   operator({{.Bound}}.||) coalesce($3, '') as headers
     ), way (queue, path, id, added) as (
         select c.target, array[$1, c.target],
                case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(c.target) & 63) then pg_catalog.nextval('mbus4.post_id')

@@ -128,7 +128,7 @@ as $$
                when 'expired' then 'it is about to be removed'
                when 'held' then coalesce('the prepared transaction "' || h.gid || '" has it', 'an open transaction has consumed or locked it')
                when 'waiting' then case when w.waits_for = '{}' then 'it is about to be woken' else 'the messages in waits_for come first' end
-               when 'dead' then coalesce(m.headers operator({{.Hstore}}.->) 'dmq.error'::text, 'it lies in dmq until somebody consumes it')
+               when 'dead' then coalesce(m.headers operator({{.Bound}}.->) 'dmq.error'::text, 'it lies in dmq until somebody consumes it')
                when 'ready' then (
                    select case when count(*) > 100 then 'more than 100' else count(*)::text end || ' before it'
                    from (

@@ -46,7 +46,7 @@ as $$ select row(null, $1)::mbus4.retry_target $$;
 -- of mbus4.message is one too many for the take of older programs. See docs/adr/0019-leases.md.
 create or replace function mbus4.is_leased(available_at timestamptz, delayed_until timestamptz, headers {{.Hstore}}.hstore) returns boolean
 language sql immutable parallel safe
-as $$ select $1 is distinct from $2 and coalesce({{.Hstore}}.exist($3, 'retry.attempt'), false) $$;
+as $$ select $1 is distinct from $2 and coalesce({{.Bound}}.exist($3, 'retry.attempt'), false) $$;
 
 -- As consumer_counts, which older programs use, with what is leased.
 create or replace function mbus4.counts_of_consumers(out queue text, out consumer text, out selector text, out ready bigint, out delayed bigint,
@@ -156,9 +156,9 @@ as $$
            case s.state
                when 'expired' then 'it is about to be removed'
                when 'held' then coalesce('the prepared transaction "' || h.gid || '" has it', 'an open transaction has consumed or locked it')
-               when 'leased' then 'attempt ' || (m.headers operator({{.Hstore}}.->) 'retry.attempt'::text)
+               when 'leased' then 'attempt ' || (m.headers operator({{.Bound}}.->) 'retry.attempt'::text)
                when 'waiting' then case when w.waits_for = '{}' then 'it is about to be woken' else 'the messages in waits_for come first' end
-               when 'dead' then coalesce(m.headers operator({{.Hstore}}.->) 'dmq.error'::text, 'it lies in dmq until somebody consumes it')
+               when 'dead' then coalesce(m.headers operator({{.Bound}}.->) 'dmq.error'::text, 'it lies in dmq until somebody consumes it')
                when 'ready' then (
                    select case when count(*) > 100 then 'more than 100' else count(*)::text end || ' before it'
                    from (

@@ -38,9 +38,9 @@ as $$
                when 'expired' then 'it is about to be removed'
                when 'held' then coalesce('the prepared transaction "' || h.gid || '" has it', 'an open transaction has consumed or locked it')
                when 'paused' then 'since ' || c.paused || '; mbus4.resume_queue(''' || c.qname || ''') lets the consumers go on'
-               when 'leased' then 'attempt ' || (m.headers operator({{.Hstore}}.->) 'retry.attempt'::text)
+               when 'leased' then 'attempt ' || (m.headers operator({{.Bound}}.->) 'retry.attempt'::text)
                when 'waiting' then case when w.waits_for = '{}' then 'it is about to be woken' else 'the messages in waits_for come first' end
-               when 'dead' then coalesce(m.headers operator({{.Hstore}}.->) 'dmq.error'::text, 'it lies in dmq until somebody consumes it')
+               when 'dead' then coalesce(m.headers operator({{.Bound}}.->) 'dmq.error'::text, 'it lies in dmq until somebody consumes it')
                when 'ready' then (
                    select case when count(*) > 100 then 'more than 100' else count(*)::text end || ' before it'
                    from (

@@ -23,6 +23,7 @@ create index if not exists schedule_next on mbus4.schedule (next_at nulls first)
 alter table mbus4.schedule
     alter column name set statistics 0,
     alter column next_at set statistics 0;
+{{.Check}}
 insert into mbus4.schedule (name, cron, timezone, qname) select n::text, repeat(md5(n::text), 32), '', '' from generate_series(1, 200) n;
 delete from mbus4.schedule where timezone = '';
 

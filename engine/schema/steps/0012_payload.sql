@@ -44,9 +44,9 @@ create or replace function mbus4.payload(headers {{.Hstore}}.hstore, data {{.Hst
 language plpgsql immutable parallel safe
 as $$
 begin
-    return coalesce(($1 operator({{.Hstore}}.->) 'json.payload'::pg_catalog.text)::pg_catalog.jsonb, {{.Hstore}}.hstore_to_jsonb($2));
+    return coalesce(($1 operator({{.Bound}}.->) 'json.payload'::pg_catalog.text)::pg_catalog.jsonb, {{.Bound}}.hstore_to_jsonb($2));
 exception when data_exception or program_limit_exceeded then
-    return {{.Hstore}}.hstore_to_jsonb($2);
+    return {{.Bound}}.hstore_to_jsonb($2);
 end
 $$;
 

@@ -97,7 +97,7 @@ begin
         left join seen n on n.consumer_id = c.id
         where c.target is null
     ), first_dead as materialized (
-        select m.headers operator({{.Hstore}}.->) array['destination', 'dmq.consumer'] as origin
+        select m.headers operator({{.Bound}}.->) array['destination', 'dmq.consumer'] as origin
         from told d
         cross join lateral (
             select m.headers
@@ -116,7 +116,7 @@ begin
             union all
             select n.origin[1], coalesce(n.origin[2], 'default'), (count(*) * 100 / n.percent)::bigint
             from (
-                select m.headers operator({{.Hstore}}.->) array['destination', 'dmq.consumer'] as origin, s.percent
+                select m.headers operator({{.Bound}}.->) array['destination', 'dmq.consumer'] as origin, s.percent
                 from sampled s
                 cross join lateral (
                     select m.headers
@@ -267,9 +267,9 @@ as $$
                when 'expired' then 'it is about to be removed'
                when 'held' then coalesce('the prepared transaction "' || h.gid || '" has it', 'an open transaction has consumed or locked it')
                when 'paused' then 'since ' || c.paused || '; mbus4.resume_queue(''' || c.qname || ''') lets the consumers go on'
-               when 'leased' then 'attempt ' || (m.headers operator({{.Hstore}}.->) 'retry.attempt'::text)
+               when 'leased' then 'attempt ' || (m.headers operator({{.Bound}}.->) 'retry.attempt'::text)
                when 'waiting' then case when w.waits_for = '{}' then 'it is about to be woken' else 'the messages in waits_for come first' end
-               when 'dead' then coalesce(m.headers operator({{.Hstore}}.->) 'dmq.error'::text, 'it lies in dmq until somebody consumes it')
+               when 'dead' then coalesce(m.headers operator({{.Bound}}.->) 'dmq.error'::text, 'it lies in dmq until somebody consumes it')
                when 'ready' then (
                    select case when count(*) > 100 then 'more than 100' else count(*)::text end || ' before it'
                    from (
@@ -404,8 +404,8 @@ begin
         end if;
         continue when mbus4_seen.state <> $3;
         continue when $3 = 'dead' and mbus4_consumer.id <> 1
-            and (mbus4_row.headers operator({{.Hstore}}.->) 'destination'::text is distinct from mbus4_consumer.qname
-                 or coalesce(mbus4_row.headers operator({{.Hstore}}.->) 'dmq.consumer'::text, 'default') <> mbus4_consumer.name);
+            and (mbus4_row.headers operator({{.Bound}}.->) 'destination'::text is distinct from mbus4_consumer.qname
+                 or coalesce(mbus4_row.headers operator({{.Bound}}.->) 'dmq.consumer'::text, 'default') <> mbus4_consumer.name);
         mbus4_given := mbus4_given + 1;
         if mbus4_row.held and mbus4_row.holder is distinct from mbus4_held_by then
             select h.pid, h.username, h.application, h.gid, h.since into mbus4_holder from mbus4.holder_of(mbus4_row.holder) h;
@@ -415,9 +415,9 @@ begin
             then mbus4.iid_of(mbus4_row.iid, mbus4_place.qname, mbus4_row.available_at, mbus4_row.id) end;
         mbus4_seen.since := case when mbus4_seen.state in ('ready', 'dead') then mbus4_row.available_at when mbus4_seen.state in ('delayed', 'waiting') then mbus4_row.added end;
         mbus4_seen.until := case when mbus4_seen.state in ('delayed', 'leased') then mbus4_row.available_at else mbus4_row.expires end;
-        mbus4_seen.detail := case when mbus4_seen.state = 'dead' then mbus4_row.headers operator({{.Hstore}}.->) 'dmq.error'::text end;
+        mbus4_seen.detail := case when mbus4_seen.state = 'dead' then mbus4_row.headers operator({{.Bound}}.->) 'dmq.error'::text end;
         mbus4_seen.waits_for := case when mbus4_seen.state = 'waiting' then mbus4_row.after end;
-        mbus4_seen.attempt := case when mbus4_row.headers operator({{.Hstore}}.->) 'retry.attempt'::text ~ '^[0-9]{1,8}$' then mbus4_row.headers operator({{.Hstore}}.->) 'retry.attempt'::text end::int;
+        mbus4_seen.attempt := case when mbus4_row.headers operator({{.Bound}}.->) 'retry.attempt'::text ~ '^[0-9]{1,8}$' then mbus4_row.headers operator({{.Bound}}.->) 'retry.attempt'::text end::int;
         mbus4_seen.pid := null;
         mbus4_seen.username := null;
         mbus4_seen.application := null;

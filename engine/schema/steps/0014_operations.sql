@@ -350,8 +350,8 @@ declare
     mbus4_cursor refcursor;
 begin
     open mbus4_cursor no scroll for execute
-        'select m.available_at, m.id, case when ($4 is null or m.headers operator({{.Hstore}}.->) ''destination''::text = $4)'
-        ' and ($5 is null or coalesce(m.headers operator({{.Hstore}}.->) ''dmq.consumer''::text, ''default'') = $5) then '
+        'select m.available_at, m.id, case when ($4 is null or m.headers operator({{.Bound}}.->) ''destination''::text = $4)'
+        ' and ($5 is null or coalesce(m.headers operator({{.Bound}}.->) ''dmq.consumer''::text, ''default'') = $5) then '
         || coalesce('(select (' || $6 || ') from (select m.id, m.added::timestamp as added, mbus4.iid_of(m.iid, ''dmq'', m.available_at, m.id) as iid,'
             ' coalesce(m.delayed_until, m.added)::timestamp as delayed_until, m.expires::timestamp as expires, coalesce(m.received, ''{}'') as received,'
             ' mbus4.headers_of(''dmq'', m.added, m.headers) as headers, m.properties, m.data) t)', '1')
@@ -458,10 +458,10 @@ begin
         select m.* into mbus4_row from mbus4.message m where m.consumer_id = 1 and m.available_at = mbus4_place.available_at and m.id = mbus4_place.id;
         continue when not found; -- somebody has got it just now
         mbus4_given := mbus4_given + 1;
-        mbus4_attempt := mbus4_row.headers operator({{.Hstore}}.->) 'retry.attempt'::text;
+        mbus4_attempt := mbus4_row.headers operator({{.Bound}}.->) 'retry.attempt'::text;
         return next row(mbus4_row.available_at, mbus4_row.id, mbus4.iid_of(mbus4_row.iid, 'dmq', mbus4_row.available_at, mbus4_row.id),
-            mbus4_row.headers operator({{.Hstore}}.->) 'destination'::text, mbus4_row.headers operator({{.Hstore}}.->) 'dmq.consumer'::text,
-            mbus4_row.available_at, mbus4_row.headers operator({{.Hstore}}.->) 'dmq.error'::text,
+            mbus4_row.headers operator({{.Bound}}.->) 'destination'::text, mbus4_row.headers operator({{.Bound}}.->) 'dmq.consumer'::text,
+            mbus4_row.available_at, mbus4_row.headers operator({{.Bound}}.->) 'dmq.error'::text,
             case when mbus4_attempt ~ '^[0-9]{1,8}$' then mbus4_attempt end::int,
             mbus4_row.expires, mbus4.headers_of('dmq', mbus4_row.added, mbus4_row.headers), mbus4_row.properties, mbus4_row.data)::mbus4.dead_message;
     end loop;
@@ -481,11 +481,11 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-    mbus4_iid constant text := coalesce(($1).headers operator({{.Hstore}}.->) 'dmq.iid'::text, mbus4.iid_of(($1).iid, 'dmq', ($1).available_at, ($1).id));
-    mbus4_headers {{.Hstore}}.hstore := ($1).headers operator({{.Hstore}}.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt',
+    mbus4_iid constant text := coalesce(($1).headers operator({{.Bound}}.->) 'dmq.iid'::text, mbus4.iid_of(($1).iid, 'dmq', ($1).available_at, ($1).id));
+    mbus4_headers {{.Bound}}.hstore := ($1).headers operator({{.Bound}}.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt',
         'retry.first', 'retry.last', 'retry.error'];
-    mbus4_seen text := mbus4_headers operator({{.Hstore}}.->) 'seenby'::text;
-    mbus4_wanted text := mbus4_headers operator({{.Hstore}}.->) 'consume_after'::text;
+    mbus4_seen text := mbus4_headers operator({{.Bound}}.->) 'seenby'::text;
+    mbus4_wanted text := mbus4_headers operator({{.Bound}}.->) 'consume_after'::text;
     mbus4_after text[];
     mbus4_parked boolean := false;
     mbus4_id bigint;
@@ -497,12 +497,12 @@ begin
         return null;
     end if;
     if mbus4_seen is null or mbus4_seen = array[current_database()::text]::text then
-        mbus4_headers := mbus4_headers operator({{.Hstore}}.-) 'seenby'::text;
+        mbus4_headers := mbus4_headers operator({{.Bound}}.-) 'seenby'::text;
     else
         if mbus4.array_of(mbus4_seen) is null then
             return null;
         end if;
-        mbus4_headers := mbus4_headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text, array_append(mbus4.array_of(mbus4_seen), current_database()::text)::text);
+        mbus4_headers := mbus4_headers operator({{.Bound}}.||) {{.Bound}}.hstore('seenby'::text, array_append(mbus4.array_of(mbus4_seen), current_database()::text)::text);
     end if;
     if mbus4_wanted is not null then
         mbus4_after := mbus4.array_of(mbus4_wanted);
@@ -557,7 +557,7 @@ begin
         on conflict do nothing;
     end if;
     delete from mbus4.message m where m.consumer_id = 1 and m.available_at = ($1).available_at and m.id = ($1).id;
-    return row(mbus4_iid, mbus4_id, mbus4_stored, ($1).added, ($1).delayed_until, ($1).headers operator({{.Hstore}}.-) mbus4_headers)::mbus4.redriven_message;
+    return row(mbus4_iid, mbus4_id, mbus4_stored, ($1).added, ($1).delayed_until, ($1).headers operator({{.Bound}}.-) mbus4_headers)::mbus4.redriven_message;
 end
 $$;
 
@@ -575,7 +575,7 @@ declare
     mbus4_copy mbus4.message;
     mbus4_row mbus4.message;
     mbus4_copies int := 0;
-    mbus4_headers {{.Hstore}}.hstore;
+    mbus4_headers {{.Bound}}.hstore;
     mbus4_id bigint;
     mbus4_now timestamptz;
 begin
@@ -584,7 +584,7 @@ begin
         select m.*
         from mbus4.message m
         where m.iid = ($1).iid and m.consumer_id + 0 = any(($1).consumers) and m.id + 0 = ($1).id
-          and not mbus4.is_leased(m.available_at, m.delayed_until, m.headers) and coalesce({{.Hstore}}.exist(m.headers, 'retry.attempt'), false) = false
+          and not mbus4.is_leased(m.available_at, m.delayed_until, m.headers) and coalesce({{.Bound}}.exist(m.headers, 'retry.attempt'), false) = false
         for update skip locked
     loop
         mbus4_row := mbus4_copy;
@@ -597,15 +597,15 @@ begin
     mbus4_id := case when pg_try_advisory_xact_lock_shared(1835169140, hashtext('dmq') & 63) then nextval('mbus4.post_id')
                      when nextval('mbus4.message_id') > 0 then nextval('mbus4.post_id') end;
     mbus4_now := clock_timestamp();
-    mbus4_headers := coalesce(mbus4_row.headers, '') operator({{.Hstore}}.||) coalesce(($1).headers, '');
+    mbus4_headers := coalesce(mbus4_row.headers, '') operator({{.Bound}}.||) coalesce(($1).headers, '');
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
-    values (mbus4_id, 1, mbus4_now, ($1).added, case when not {{.Hstore}}.exist(mbus4_headers, 'dmq.iid') then ($1).iid end, ($1).delayed_until, mbus4_row.expires,
+    values (mbus4_id, 1, mbus4_now, ($1).added, case when not {{.Bound}}.exist(mbus4_headers, 'dmq.iid') then ($1).iid end, ($1).delayed_until, mbus4_row.expires,
         mbus4_headers, mbus4_row.properties, mbus4_row.data)
     on conflict (iid, consumer_id) where iid is not null do nothing;
     if not found then -- another consumer's has died under the iid meanwhile
         insert into mbus4.message (id, consumer_id, available_at, added, delayed_until, expires, headers, properties, data)
         values (mbus4_id, 1, mbus4_now, ($1).added, ($1).delayed_until, mbus4_row.expires,
-            mbus4_headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('dmq.iid'::text, ($1).iid), mbus4_row.properties, mbus4_row.data);
+            mbus4_headers operator({{.Bound}}.||) {{.Bound}}.hstore('dmq.iid'::text, ($1).iid), mbus4_row.properties, mbus4_row.data);
     end if;
     return true;
 end
@@ -694,8 +694,8 @@ begin
             mbus4_done := mbus4_done + 1;
             continue;
         end if;
-        mbus4_put := mbus4.put_back(mbus4_locked, coalesce(mbus4_operation.target_queue, mbus4_locked.headers operator({{.Hstore}}.->) 'destination'::text),
-            case when mbus4_operation.target_queue is null then mbus4_locked.headers operator({{.Hstore}}.->) 'dmq.consumer'::text else mbus4_operation.target_consumer end);
+        mbus4_put := mbus4.put_back(mbus4_locked, coalesce(mbus4_operation.target_queue, mbus4_locked.headers operator({{.Bound}}.->) 'destination'::text),
+            case when mbus4_operation.target_queue is null then mbus4_locked.headers operator({{.Bound}}.->) 'dmq.consumer'::text else mbus4_operation.target_consumer end);
         if mbus4_put.iid is null then
             mbus4_refused := mbus4_refused + 1;
         else

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -61,31 +62,38 @@ func NewProxyOf(t *testing.T, binary string, flags ...string) *Proxy {
 	return p
 }
 
-// BuildAt builds the program as it was at a commit of this repository. Where the sources are no
-// clone the test is skipped.
-func BuildAt(t *testing.T, commit string) (binary string) {
+// BuildWith builds the program with other contents of some of its files, or with files more: by their paths from the root of
+// the module.
+func BuildWith(t *testing.T, files map[string]string) (binary string) {
 	t.Helper()
 	dir := t.TempDir()
-	run := func(in, name string, args ...string) []byte {
-		cmd := exec.CommandContext(t.Context(), name, args...)
-		cmd.Dir = in
-		var errs bytes.Buffer
-		cmd.Stderr = &errs
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%s %v: %v\n%s", name, args, err, errs.Bytes())
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		t.Fatalf("looking for the module: %v", err)
+	}
+	root := strings.TrimSpace(string(out))
+	replace := map[string]string{}
+	for path, content := range files {
+		file := filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		return out
+		replace[filepath.Join(root, path)] = file
 	}
-	if err := exec.CommandContext(t.Context(), "git", "rev-parse", "--is-inside-work-tree").Run(); err != nil {
-		t.Skipf("these sources are no clone of the repository, and so have no commit %s", commit)
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
 	}
-	root := strings.TrimSpace(string(run("", "git", "rev-parse", "--show-toplevel")))
-	archive := filepath.Join(dir, "source.tar")
-	run(root, "git", "archive", "-o", archive, commit)
-	run(dir, "tar", "-xf", archive)
-	binary = filepath.Join(dir, "mbusproxy-"+commit)
-	run(dir, "go", "build", "-o", binary, "./cmd/mbusproxy")
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary = filepath.Join(dir, "mbusproxy-with")
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", list, "-o", binary, "./cmd/mbusproxy")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building with other files: %v\n%s", err, out)
+	}
 	return binary
 }
 
@@ -264,6 +272,12 @@ func FreePort() (int, error) {
 // Init runs mbusproxy init for a database of the room's cluster, and gives what it prints.
 func Init(t *testing.T, database string) (string, error) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), proxyBinary, "init", "--admin", Direct().DSN(database)).CombinedOutput()
+	return InitOf(t, proxyBinary, database)
+}
+
+// InitOf is Init by another binary.
+func InitOf(t *testing.T, binary, database string) (string, error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), binary, "init", "--admin", Direct().DSN(database)).CombinedOutput()
 	return string(out), err
 }

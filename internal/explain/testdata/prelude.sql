@@ -180,7 +180,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_ab55691d(
+                    perform mbus4.at_retry_612227a0(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -220,7 +220,7 @@ begin
                                             )
                                     )
                                     then null
-                                else mbus4.at_post_given_69186267(
+                                else mbus4.at_post_given_18255758(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data,
                                     case
@@ -419,7 +419,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_ab55691d(
+            perform mbus4.at_retry_612227a0(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -452,7 +452,7 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_69186267(
+                        else mbus4.at_post_given_18255758(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case

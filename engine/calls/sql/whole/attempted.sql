@@ -1,5 +1,5 @@
 -- The headers of a message that has some at which the next attempt begins. call is not used.
-create or replace function {{.Signature}} returns {{.Hstore}}.hstore language plpgsql volatile
+create or replace function {{.Signature}} returns {{.HstoreType}} language plpgsql volatile
 set plan_cache_mode = force_generic_plan set jit = off
 as $mbus4$
 declare

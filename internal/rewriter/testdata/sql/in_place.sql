@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_fb76d556(
+            then mbus4.at_post_50add4fc(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
                 null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_fb76d556(
+create or replace function mbus4.at_post_50add4fc(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -21,7 +21,7 @@ create or replace function mbus4.at_post_fb76d556(
             pg_catalog.unnest(
                 case
                     when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                    else mbus4.at_subscribers_a0365ac8(
+                    else mbus4.at_subscribers_809fc4d8(
                         ''''||$6||'''', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data, null, true
                     )
                 end
@@ -80,12 +80,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_af7750f1((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_5c283ea3((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_af7750f1(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_5c283ea3(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -186,7 +186,7 @@ create or replace function mbus4.at_consume_waking_af7750f1(pg_catalog.text, pg_
                 ) collate pg_catalog."default",
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, ''{}''),
-                public.hstore(
+                mbus4_hstore.hstore(
                     array[
                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', pg_catalog.lower(($1) collate "C"),
                         ''seenby'',
@@ -202,11 +202,11 @@ create or replace function mbus4.at_consume_waking_af7750f1(pg_catalog.text, pg_
                             then array[''tempq'', pg_catalog.lower(($1) collate "C")]
                     end
                 )
-                    operator(public.||) coalesce(
+                    operator(mbus4_hstore.||) coalesce(
                         d.headers
-                            operator(public.||) case
-                                when d.consumer_id = 1 and public.exist(d.headers, ''destination'') then ''''
-                                else public.hstore(
+                            operator(mbus4_hstore.||) case
+                                when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, ''destination'') then ''''
+                                else mbus4_hstore.hstore(
                                     array[''destination'', pg_catalog.lower(($1) collate "C")] || case
                                         when pg_catalog.starts_with(pg_catalog.lower(($1) collate "C"), ''temp.'')
                                             then array[''tempq'', pg_catalog.lower(($1) collate "C")]
