@@ -18,6 +18,8 @@ create function {{.Bound}}.hstore(keys text[], vals text[]) returns {{.Hstore}}.
 begin atomic select {{.Hstore}}.hstore(keys, vals); end;
 create function {{.Bound}}.hstore_to_jsonb(h {{.Hstore}}.hstore) returns jsonb language sql immutable parallel safe
 begin atomic select {{.Hstore}}.hstore_to_jsonb(h); end;
+create function {{.Bound}}.hstore_to_json(h {{.Hstore}}.hstore) returns json language sql immutable parallel safe
+begin atomic select {{.Hstore}}.hstore_to_json(h); end;
 create function {{.Bound}}.exist(h {{.Hstore}}.hstore, key text) returns boolean language sql immutable parallel safe
 begin atomic select {{.Hstore}}.exist(h, key); end;
 create function {{.Bound}}.defined(h {{.Hstore}}.hstore, key text) returns boolean language sql immutable parallel safe
@@ -50,3 +52,5 @@ create operator {{.Bound}}.?| (leftarg = {{.Hstore}}.hstore, rightarg = text[], 
 create operator {{.Bound}}.?& (leftarg = {{.Hstore}}.hstore, rightarg = text[], function = {{.Hstore}}.exists_all, restrict = contsel, join = contjoinsel);
 create operator {{.Bound}}.@> (leftarg = {{.Hstore}}.hstore, rightarg = {{.Hstore}}.hstore, function = {{.Hstore}}.hs_contains, restrict = contsel, join = contjoinsel);
 create operator {{.Bound}}.<@ (leftarg = {{.Hstore}}.hstore, rightarg = {{.Hstore}}.hstore, function = {{.Hstore}}.hs_contained, restrict = contsel, join = contjoinsel);
+create operator {{.Bound}}.= (leftarg = {{.Hstore}}.hstore, rightarg = {{.Hstore}}.hstore, function = {{.Hstore}}.hstore_eq, commutator = operator({{.Bound}}.=), restrict = eqsel, join = eqjoinsel);
+create operator {{.Bound}}.<> (leftarg = {{.Hstore}}.hstore, rightarg = {{.Hstore}}.hstore, function = {{.Hstore}}.hstore_ne, commutator = operator({{.Bound}}.<>), restrict = neqsel, join = neqjoinsel);
