@@ -113,12 +113,16 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 	name := func() string { return pick("", "", "a", "b") }
 	var out []pgproto3.FrontendMessage
 	add := func(m ...pgproto3.FrontendMessage) { out = append(out, m...) }
+	// query adds a Query. The portal that a failed one may leave in a transaction is closed behind it: direct, the server
+	// has it still, and may crash when it is executed.
+	closed := &pgproto3.Close{ObjectType: 'P'}
+	query := func(sql string) { add(&pgproto3.Query{String: sql}, closed) }
 	copies := func(simple bool) {
 		table := "items"
 		if !plans {
 			table = pick("items", "items", "guarded")
 		}
-		add(&pgproto3.Query{String: "truncate items"})
+		query("truncate items")
 		sql := mark("copy " + table + " from stdin")
 		if simple {
 			add(&pgproto3.Query{String: sql + pick("", "; select 2", "; selct")})
@@ -145,6 +149,9 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 			add(&pgproto3.CopyFail{Message: "no more"})
 		} else {
 			add(&pgproto3.CopyDone{})
+		}
+		if simple {
+			add(closed)
 		}
 		if !simple || rnd.IntN(4) == 0 {
 			add(&pgproto3.Sync{})
@@ -193,7 +200,7 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 			if steps && actsOnNames(sql) {
 				add(&pgproto3.Sync{})
 			}
-			add(&pgproto3.Query{String: sql})
+			query(sql)
 		case 2, 3, 4:
 			add(&pgproto3.Parse{Name: name(), Query: text()})
 		case 5, 6:

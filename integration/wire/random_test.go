@@ -27,19 +27,7 @@ import (
 func TestRandomCalls(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_RANDOM", 8*time.Second)
-	// One is a copy of the other, so that both have the same OIDs.
-	original := harness.NewDatabaseFrom(t, harness.QueueTemplate)
-	conn := harness.Connect(t, harness.Direct(), original)
-	harness.Ask(t, conn, harness.Stored(t, conn, "create table done (iid text, n int); "+standIns))
-	harness.Ask(t, conn, "create function hidden() returns void language plpgsql as $$ begin execute 'deall' || 'ocate all'; end $$")
-	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')"))
-	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')"))
-	harness.Close(conn)
-	var sides [2]randomSide
-	for i, database := range []string{original, harness.NewDatabaseFrom(t, original)} {
-		harness.Admin(t, fmt.Sprintf("alter database %s set lock_timeout = '20s'", database))
-		sides[i] = randomSide{harness.Both()[i], database, harness.Connect(t, harness.Direct(), database)}
-	}
+	sides := randomSides(t)
 	first, messages, replies := seed, 0, 0
 	for began := time.Now(); time.Since(began) < limit; seed++ {
 		script := randomCalls(rand.New(rand.NewPCG(seed, 5)))
@@ -66,6 +54,24 @@ func TestRandomCalls(t *testing.T) {
 		return
 	}
 	t.Logf("%d scripts, seeds from %d, with %d messages and %d replies", seed-first, first, messages, replies)
+}
+
+// randomSides are a server that has the functions itself, and the proxy.
+func randomSides(t *testing.T) (sides [2]randomSide) {
+	t.Helper()
+	// One is a copy of the other, so that both have the same OIDs.
+	original := harness.NewDatabaseFrom(t, harness.QueueTemplate)
+	conn := harness.Connect(t, harness.Direct(), original)
+	harness.Ask(t, conn, harness.Stored(t, conn, "create table done (iid text, n int); "+standIns))
+	harness.Ask(t, conn, "create function hidden() returns void language plpgsql as $$ begin execute 'deall' || 'ocate all'; end $$")
+	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')"))
+	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')"))
+	harness.Close(conn)
+	for i, database := range []string{original, harness.NewDatabaseFrom(t, original)} {
+		harness.Admin(t, fmt.Sprintf("alter database %s set lock_timeout = '20s'", database))
+		sides[i] = randomSide{harness.Both()[i], database, harness.Connect(t, harness.Direct(), database)}
+	}
+	return sides
 }
 
 // randomSide is one of the two ways, with its own database.

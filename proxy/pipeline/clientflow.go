@@ -51,6 +51,7 @@ type ClientFlow struct {
 	probing  probing
 	prepared prepared
 	unsent   unsent
+	portal   unnamedPortal
 	traces   traces
 	values   valueSignals
 	// atHand is the message of which the Rewriter or a plan is asked. held is set while there is one.
@@ -104,7 +105,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	}
 	clear(f.requests) // the feed may wait for long, and would keep plans
 	f.requests, f.requestsSize = f.requests[:0], 0
-	f.unsent.keeping = false
+	f.unsent.keeping, f.portal.fresh = false, false
 	if f.awaited != nil && !f.await(ctx) || !f.awaitAnswer(ctx) || !f.awaitResend(ctx) {
 		f.Terminated = true
 	}
@@ -205,6 +206,9 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 			return pos, err
 		}
 	}
+	if f.awaited == nil {
+		f.awaited = f.awaitsPortal(frame)
+	}
 	wait = wait || f.awaited != nil
 	if wait {
 		f.aside = f.SetAside(buf, frame, pos, out)
@@ -300,6 +304,9 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
+		if kind != requests.Close && size > wire.HeaderSize && f.mayBeLeft() {
+			return min(size, portalHead)
+		}
 	}
 	f.push(kind, nil)
 	return 0
@@ -336,6 +343,14 @@ func (f *ClientFlow) push(kind requests.Kind, a *details) {
 	if kind.Flushes() {
 		f.atHand.EndUnit()
 	}
+	if kind == requests.Query {
+		if o := f.portal.queried(f.probing.unsynced || f.probing.copied); o != nil {
+			if a == nil {
+				a = new(details)
+			}
+			a.unnamed = o
+		}
+	}
 	f.probing.note(kind)
 	f.ranSinceSync = kind != requests.Sync && kind != requests.Query && (f.ranSinceSync || kind == requests.Bind || kind == requests.Execute)
 	if kind != requests.CopyEnd {
@@ -356,8 +371,11 @@ func (f *ClientFlow) push(kind requests.Kind, a *details) {
 }
 
 func (f *ClientFlow) add(o request) {
-	if o.kind == requests.Sync && f.prepared.standIn != nil {
-		f.prepared.standIn.parsed = false
+	if o.kind == requests.Sync {
+		f.portal.latest = portalAsBefore
+		if f.prepared.standIn != nil {
+			f.prepared.standIn.parsed = false
+		}
 	}
 	if o.details != nil {
 		o.size = uint32(o.details.size())
@@ -370,6 +388,9 @@ func (f *ClientFlow) add(o request) {
 // replacement or nil.
 func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []byte, err error) {
 	body := frame[wire.HeaderSize:]
+	if !f.planned && (frame[0] == wire.MsgBind || frame[0] == wire.MsgDescribe || frame[0] == wire.MsgExecute) {
+		return f.unplanned(frame), nil
+	}
 	switch frame[0] {
 	case wire.MsgQuery:
 		if !isWhole(frame) {
@@ -386,9 +407,9 @@ func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 	case wire.MsgBind:
 		return f.bind(ctx, frame)
 	case wire.MsgDescribe:
-		return f.named(requests.Describe, body), nil
+		return f.named(requests.Describe, frame), nil
 	case wire.MsgClose:
-		return f.named(requests.Close, body), nil
+		return f.named(requests.Close, frame), nil
 	case wire.MsgExecute:
 		return f.execute(frame)
 	case wire.MsgTerminate:

@@ -16,6 +16,9 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 		return f.fail(refused), nil
 	}
 	a := new(details)
+	if bindsUnnamedPortal(frame) {
+		f.bindsPortal(a)
+	}
 	if portal, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:]); ok {
 		a.Portal, a.Statement = names.Key(portal), names.Key(statement)
 		a.values = f.signalsOfValues(a.Statement, frame)
@@ -38,19 +41,20 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 // execute notes an Execute and returns it with the messages of a prelude statement before it; nil where it needs none.
 func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 	a := &details{Use: names.Use{OfPortal: true}}
+	closed := f.closeLeft(frame)
 	if portal, _, ok := wire.CString(frame[wire.HeaderSize:]); ok {
 		a.Portal = names.Key(portal)
 		a.trace = f.traces.portals[a.Portal]
 		if f.bindTime != nil {
 			var refused statements.Plan
 			if replacement, refused, err = f.executePrelude(portal, a); refused != nil {
-				return f.fail(refused), nil
+				return append(closed, f.fail(refused)...), nil
 			}
 		}
 	}
 	f.prepared.near = nil // what runs now may take statements away
 	f.push(requests.Execute, a)
-	if replacement != nil {
+	if replacement = append(closed, replacement...); replacement != nil {
 		replacement = append(replacement, frame...)
 	}
 	return replacement, err
@@ -58,7 +62,8 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 
 // named notes a Describe or Close, whose body is 'S' or 'P' and a name, and returns what takes its
 // place; nil for itself.
-func (f *ClientFlow) named(kind requests.Kind, body []byte) (replacement []byte) {
+func (f *ClientFlow) named(kind requests.Kind, frame []byte) (replacement []byte) {
+	body := frame[wire.HeaderSize:]
 	a := new(details)
 	if len(body) > 0 {
 		if name, _, ok := wire.CString(body[1:]); ok {
@@ -82,7 +87,11 @@ func (f *ClientFlow) named(kind requests.Kind, body []byte) (replacement []byte)
 		}
 	}
 	if kind == requests.Describe {
-		replacement = f.describeUnnamed(body, a)
+		if replacement = f.describeUnnamed(body, a); replacement == nil {
+			if replacement = f.closeLeft(frame); replacement != nil {
+				replacement = append(replacement, frame...)
+			}
+		}
 	}
 	f.push(kind, a)
 	return replacement

@@ -136,6 +136,7 @@ func (f *ClientFlow) runPrepared(from statements.Plan) []byte {
 // closeUnnamed returns the message with which what takes the place of a Query begins, and notes it:
 // a Query leaves neither an unnamed statement nor an unnamed portal, also where it fails.
 func (f *ClientFlow) closeUnnamed(ours *details) []byte {
+	f.portal.queried(false)
 	f.pushHidden(requests.Close, ours)
 	return wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
 }

@@ -41,7 +41,7 @@ type details struct {
 	run        *names.Run         // of the Execute of a prelude statement: the try that its outcome settles
 	lost       *probe             // of a message of ours: the probe query that is sent again if the statement prepared for it is gone
 	instead    []byte             // the ErrorResponse that the client gets when the request fails; nil nearly always
-	unnamed    *requests.Outcome  // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
+	unnamed    *requests.Outcome  // of a message that may change what is unnamed: see standIn, unnamedPortal; nil nearly always
 	own        string             // the name of the statement of ours that the message uses in the place of the client's unnamed one
 	synced     *requests.Outcome  // of a Sync of ours that ends the transaction of a look; nil nearly always
 	prepared   bool               // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
@@ -59,12 +59,17 @@ func (d *details) outcomes() bool { return len(d.Bindings) > 0 || d.probe != nil
 // answered settles what hangs on a message of ours if a reply of type typ completes it. certain
 // says that the replies can be read in one way only.
 func (r *request) answered(typ byte, certain bool) {
-	if r.details == nil || !requests.Completes(typ) {
+	failed := r.kind == requests.Query && typ == wire.MsgErrorResponse // it was not skipped
+	if r.details == nil || !failed && !requests.Completes(typ) {
 		return
 	}
 	as := requests.Done
 	if !certain {
 		as = requests.Unclear
+	}
+	if failed {
+		r.details.settleUnnamed(as)
+		return
 	}
 	r.details.settleOurs(as)
 }
@@ -77,11 +82,15 @@ func (d *details) settleOurs(as requests.State) {
 	if d.run != nil {
 		d.run.Settle(as)
 	}
-	if d.unnamed != nil {
-		d.unnamed.Settle(as)
-	}
+	d.settleUnnamed(as)
 	if d.synced != nil {
 		d.synced.Settle(as)
+	}
+}
+
+func (d *details) settleUnnamed(as requests.State) {
+	if d.unnamed != nil {
+		d.unnamed.Settle(as)
 	}
 }
 

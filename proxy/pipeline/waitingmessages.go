@@ -9,12 +9,17 @@ import (
 
 // What is sent for a statement that waits.
 
-// poseWait returns the messages of the wait's probe query, and notes them.
+// poseWait returns the messages of the wait's probe query, and notes them. Where that fails in a
+// Query's stead, it takes the client's unnamed statement away as the Query would have.
 func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
-	as := unsynced
 	if frame[0] == wire.MsgQuery {
-		as = behindOpen
+		messages = f.closeUnnamed(nil)
+		return append(messages, f.poseWaitAs(behindOpen)...)
 	}
+	return f.poseWaitAs(unsynced)
+}
+
+func (f *ClientFlow) poseWaitAs(as posing) (messages []byte) {
 	plan := f.waiting.wait.Probe()
 	prepares := f.waiting.wait.Prepares() && !f.prepared.off
 	f.prepared.ask = f.prepared.ask || prepares && !f.prepared.certain
