@@ -65,6 +65,7 @@ type Engine struct {
 	look       waiting.Looks
 
 	verifiers *Verifiers
+	questions *questions
 
 	stop     chan struct{}  // closed by Close: whatever runs ends
 	running  sync.WaitGroup // attempts and keepers; added to under mu while not closed
@@ -107,6 +108,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		registry:   map[string]*entry{},
 	}
 	e.verifiers = newVerifiers(e)
+	e.questions = newQuestions()
 	if e.log == nil {
 		e.log = zap.NewNop()
 	}
@@ -167,12 +169,28 @@ func withDatabase(ctx context.Context, dsn string, do func(*pgx.Conn) error) err
 	return do(conn)
 }
 
-// Database gives the database of that name ready for use: the schema is installed and its services
-// run. The first call does the work while others wait for it; a failure, always an *Error but for
-// ctx's own, is remembered for a second. It also tells the services that the database is in use,
-// and notices when the database was dropped and made again.
+// Database gives the database of that name ready for use: the schema is installed, for the operator
+// wants it, and its services run. The first call does the work while others wait for it; a failure,
+// always an *Error but for ctx's own, is remembered for a second. It also tells the services that
+// the database is in use, and notices when the database was dropped and made again.
 func (e *Engine) Database(ctx context.Context, name string) (*Database, error) {
+	return e.database(ctx, name, func() error { return nil })
+}
+
+// DatabaseFor is Database for a client that has logged in as role, "" for one of whom no role is
+// known: a schema that is missing is installed only where the role could use it.
+func (e *Engine) DatabaseFor(ctx context.Context, name, role string) (*Database, error) {
+	return e.database(ctx, name, func() error { return e.mayOpen(ctx, name, role) })
+}
+
+// database asks may before each attempt to open the database.
+func (e *Engine) database(ctx context.Context, name string, may func() error) (*Database, error) {
 	for {
+		if !e.known(name) {
+			if err := may(); err != nil {
+				return nil, err
+			}
+		}
 		ent, err := e.lookup(ctx, name)
 		if err != nil {
 			return nil, err
@@ -238,6 +256,14 @@ func (e *Engine) Close() {
 	e.running.Wait()
 }
 
+// known reports whether lookup would find the entry of a database, be it a failure.
+func (e *Engine) known(name string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ent := e.registry[name]
+	return e.closed || ent != nil && !ent.stale(time.Now())
+}
+
 // lookup finds the entry of a database or begins an attempt to open it.
 func (e *Engine) lookup(ctx context.Context, name string) (*entry, error) {
 	e.mu.Lock()
@@ -274,9 +300,7 @@ func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 		e.log.Warn("database not served", zap.String("database", name), zap.Error(err))
 		ent.err = err
 		ent.until = time.Now()
-		switch refusal.SQLState(err) {
-		case refusal.InvalidCatalog, refusal.AdminShutdown: // it was dropped, and may have been made again
-		default:
+		if !passing(err) {
 			ent.until = ent.until.Add(failureMemory)
 		}
 		close(ent.done)

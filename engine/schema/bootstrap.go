@@ -10,12 +10,13 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// SQLSTATEs that only bootstrap and findHstore meet.
+// SQLSTATEs that only the making of the schema meets.
 const (
 	codeInvalidSchema       = "3F000" // invalid_schema_name
 	codeDuplicateSchema     = "42P06"
 	codeDuplicateTable      = "42P07"
 	codeUniqueViolation     = "23505"
+	codeNotInRepertoire     = "22021" // character_not_in_repertoire
 	codeUndefinedFile       = "58P01" // an extension's control file, up to Postgres 15
 	codeFeatureNotSupported = "0A000" // the same, from Postgres 16 on
 )

@@ -18,6 +18,7 @@ type Installation struct {
 	database     string
 	oid          uint32   // of the database: another one means it was dropped and made again
 	role         string   // the engine's own
+	template     bool     // others are made from it
 	schema       bool     // a schema mbus4 exists
 	foreign      bool     // a schema mbus4 exists that is not ours
 	unreleased   bool     // it was made by a program from before the first release
@@ -46,6 +47,7 @@ func (in Installation) Env() selector.Env {
 
 const inspectSQL = `
 select d.oid, d.datname::text, current_user::text,
+       d.datistemplate or d.datname in ('template0', 'template1'),
        n.oid is not null,
        n.oid is not null and v.oid is null and (
            exists (select from pg_catalog.pg_class where relnamespace = n.oid and relname <> 'upgrade_lock')
@@ -95,7 +97,7 @@ func inspect(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	var in Installation
 	var versioned, readable bool
-	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign, &in.unreleased,
+	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.template, &in.schema, &in.foreign, &in.unreleased,
 		&versioned, &in.hstoreSchema, &in.owner, &readable, &in.major)
 	if err != nil {
 		return in, fmt.Errorf("looking for schema mbus4: %w", err)
@@ -152,6 +154,12 @@ func (in Installation) check(newest int) error {
 			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, which needs a mbusproxy that knows version %d; this one knows version %d",
 				in.database, in.version, in.oldest, newest),
 			Hint: "Run a newer mbusproxy.",
+		}
+	case in.version == 0 && in.template:
+		return &refusal.Error{
+			Code:    refusal.NotInRequiredState,
+			Message: fmt.Sprintf("database %q is a template, in which schema mbus4 is not created", in.database),
+			Hint:    "Each new database would be a copy with all that the schema holds. Use another database.",
 		}
 	case in.version > 0 && in.hstoreSchema == "":
 		return &refusal.Error{

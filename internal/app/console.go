@@ -50,7 +50,7 @@ func (d *desk) console() proxy.Console {
 
 // callSQL is the statement of a call of a function with the arguments $1, $2 in a database.
 func (d *desk) callSQL(ctx context.Context, database, function string) (string, error) {
-	db, err := d.engine.Database(ctx, database)
+	db, err := d.engine.DatabaseFor(ctx, database, "")
 	if err != nil {
 		return "", told.Of(err)
 	}

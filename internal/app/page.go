@@ -41,7 +41,7 @@ func upstreamDatabase(cfg Config) string {
 
 // condition makes SQL of a selector, as those of a database's consumers are made.
 func (m *monitor) condition(ctx context.Context, database, selector string) (string, error) {
-	db, err := m.engine.Database(ctx, database)
+	db, err := m.engine.DatabaseFor(ctx, database, "")
 	if err != nil {
 		return "", told.Of(err)
 	}

@@ -35,7 +35,7 @@ func TestManyCallsTime(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 	r := New(eng, nil, parse.New(), false)
-	sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
+	sc := statements.Context{User: "postgres", Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 	run := func(sql string) time.Duration {
 		p := r.Rewrite(t.Context(), sc, sql)
 		if p == nil {

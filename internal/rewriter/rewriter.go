@@ -90,7 +90,7 @@ func (r *Rewriter) Rewrite(ctx context.Context, sc statements.Context, text stri
 	text, traced, s := r.read(sc, text)
 	p := r.rewrite.Rewrite(ctx, text, s, func() (plan.Env, *plan.Refusal) {
 		var err error
-		if db, err = r.engine.Database(ctx, sc.Database); err != nil {
+		if db, err = r.engine.DatabaseFor(ctx, sc.Database, sc.User); err != nil {
 			return plan.Env{}, refusal(err)
 		}
 		return Environment(db), nil

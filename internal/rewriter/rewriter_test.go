@@ -83,7 +83,7 @@ func TestRewriterOnADatabase(t *testing.T) {
 	_, eng := engineOnCluster(t)
 	r := New(eng, nil, parse.New(), false)
 
-	sc := statements.Context{Database: "postgres", Encoding: "UTF8"}
+	sc := statements.Context{User: "postgres", Database: "postgres", Encoding: "UTF8"}
 	const call = "select mbus4.post('q', 'a=>1')"
 	if !r.Mentions([]byte("select MBUS4.post")) || r.Mentions([]byte("select 1")) {
 		t.Error("Mentions is wrong")

@@ -23,7 +23,7 @@ const testTraceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
 func TestTracingOff(t *testing.T) {
 	_, eng := engineOnCluster(t)
 	r := New(eng, nil, parse.New(), false)
-	sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true}
+	sc := statements.Context{User: "postgres", Database: "postgres", Encoding: "UTF8", Simple: true}
 	text := []byte("select mbus4.post('q', 'a=>1')")
 	first := r.Rewrite(t.Context(), sc, string(text))
 	if traced, ok := first.(statements.Traced); !ok || traced.Traces() {
@@ -63,7 +63,7 @@ func TestTracingCache(t *testing.T) {
 			t.Cleanup(tracer.Close)
 			r.Tracer = tracer
 		}
-		sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
+		sc := statements.Context{User: "postgres", Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 		id, asked := "", 0
 		const texts = 10_000
 		for i := range texts {
@@ -98,7 +98,7 @@ func TestTracingLean(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(tracer.Close)
-	sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
+	sc := statements.Context{User: "postgres", Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 	size := func(text string) int { return len(r.Rewrite(t.Context(), sc, text).SQL()) }
 	const post = "select mbus4.post('q', 'a=>1')"
 	comment := " /*traceparent='" + testTraceparent + "'*/"
@@ -144,7 +144,7 @@ func BenchmarkTraced(b *testing.B) {
 				if on {
 					r.Tracer = tracer
 				}
-				sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: simple, Secret: "ABCDEFGHIJKLMNOP"}
+				sc := statements.Context{User: "postgres", Database: "postgres", Encoding: "UTF8", Simple: simple, Secret: "ABCDEFGHIJKLMNOP"}
 				r.Rewrite(b.Context(), sc, string(text))
 				b.ReportAllocs()
 				for b.Loop() {
