@@ -3,7 +3,7 @@ package security
 import (
 	"context"
 	"fmt"
-	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 
-	"mbusproxy/integration/internal/frontend"
 	"mbusproxy/integration/internal/harness"
 )
 
@@ -23,7 +21,7 @@ import (
 const attackDelay = 50 * time.Millisecond
 
 // attacks are what one client, or several, may do to hurt the others, besides what they send to the parser
-// (parserAttacks). Each runs as a role without any right.
+// (parserAttacks). Each runs as a role without any right, or as a member of mbus4_user where it writes.
 var attacks = []struct {
 	name string
 	do   func(a *flooder)
@@ -52,128 +50,34 @@ var attacks = []struct {
 	{"silent connections", func(a *flooder) {
 		a.silent(a.scaled(2_000))
 	}},
-}
-
-// flooder is who attacks.
-type flooder struct {
-	*testing.T
-	proxy    *harness.Proxy
-	database string
-	user     string
-	full     bool
-}
-
-// scaled is n, or a share of it in short runs.
-func (a *flooder) scaled(n int) int {
-	if a.full {
-		return n
-	}
-	return max(n/10, min(n, 150))
-}
-
-func (a *flooder) dsn() string {
-	return strings.Replace(a.proxy.Endpoint.DSN(a.database), "user=postgres", "user="+a.user, 1)
-}
-
-// ask sends one text from several sessions at once, each in both protocols, and takes any answer but the end of
-// the session.
-func (a *flooder) ask(text string) {
-	a.Helper()
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			ctx, cancel := context.WithTimeout(a.Context(), 5*time.Minute)
-			defer cancel()
-			conn, err := pgconn.Connect(ctx, a.dsn())
-			if err != nil {
-				a.Errorf("connecting: %v", err)
-				return
-			}
-			defer harness.Close(conn)
-			_, err = conn.Exec(ctx, text).ReadAll()
-			if harness.SQLState(err) == "" && err != nil {
-				a.Errorf("%.60s…: %v", text, err)
-			}
-			if _, err := conn.Prepare(ctx, "", text, nil); harness.SQLState(err) == "" && err != nil {
-				a.Errorf("preparing %.60s…: %v", text, err)
-			}
-			if err := conn.Exec(ctx, "select 1").Close(); err != nil {
-				a.Errorf("after %.60s…: %v", text, err)
-			}
-		})
-	}
-	all.Wait()
-}
-
-// raw is a session's bare connection; it is closed with the attack.
-func (a *flooder) raw() net.Conn {
-	a.Helper()
-	return frontend.Stream(a.T, a.proxy.Endpoint, a.database+" user="+a.user)
-}
-
-// skipped has the server skip n messages behind an error.
-func (a *flooder) skipped(n int) {
-	conn := a.raw()
-	batch, err := (&pgproto3.Execute{}).Encode(nil)
-	if err != nil {
-		a.Fatal(err)
-	}
-	batch = []byte(strings.Repeat(string(batch), 10_000))
-	frontend.Send(a.T, conn, &pgproto3.Parse{Query: "select mbus4.nosuch()"}, &pgproto3.Flush{})
-	for range n / 10_000 {
-		if _, err := conn.Write(batch); err != nil {
-			a.Fatalf("writing: %v", err)
-		}
-	}
-	frontend.Send(a.T, conn, &pgproto3.Sync{})
-	if replies, _ := frontend.ReadReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' {
-		a.Errorf("after %d skipped messages: %.100q", n, replies)
-	}
-}
-
-// unfinished begins n long messages that never end.
-func (a *flooder) unfinished(n int) {
-	text := []byte("select mbus4.post('q', '" + strings.Repeat("x", 8<<20-100))
-	var conns []net.Conn
-	for i := range n {
-		conn := a.raw()
-		conns = append(conns, conn)
-		head := []byte{'Q', 0, 0x80, 0, 0}
-		if i%2 == 1 {
-			head = []byte{'P', 0, 0x80, 0, 0, 0}
-		}
-		if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
-			a.Fatal(err)
-		}
-		_, _ = conn.Write(append(head, text...)) // the proxy may refuse to take it all
-	}
-	for _, c := range conns {
-		_ = c.Close()
-	}
-}
-
-// silent opens n connections that say nothing, and as many that begin to.
-func (a *flooder) silent(n int) {
-	var conns []net.Conn
-	for i := range n {
-		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", a.proxy.Endpoint.Host, a.proxy.Endpoint.Port), 10*time.Second)
-		if err != nil {
-			break // the system's own limit
-		}
-		conns = append(conns, conn)
-		if i%2 == 1 {
-			_, _ = conn.Write([]byte{0, 0, 39, 16, 0, 3})
-		}
-	}
-	conn, err := pgconn.Connect(harness.Context(a.T), a.proxy.Endpoint.DSN(a.database))
-	if err != nil {
-		a.Errorf("beside %d silent connections nobody else gets in: %v", len(conns), err)
-	} else {
-		harness.Close(conn)
-	}
-	for _, c := range conns {
-		_ = c.Close()
-	}
+	{"new texts of many tokens", func(a *flooder) {
+		a.texts(60, 10, 2_000)
+	}},
+	{"new texts of very many tokens", func(a *flooder) {
+		a.texts(a.scaled(300)/10, 1, 60_000)
+	}},
+	{"unfinished texts that are not long", func(a *flooder) {
+		a.unfinishedOf(a.scaled(300), 130<<10)
+	}},
+	{"calls in calls", func(a *flooder) {
+		a.ask("select " + strings.Repeat("mbus4.peek(", 400) + "'q'" + strings.Repeat(")", 400))
+	}},
+	{"connections to --http", func(a *flooder) {
+		a.silentHTTP(a.scaled(400))
+	}},
+	{"scrapes", func(a *flooder) {
+		a.scrape(a.scaled(400))
+	}},
+	{"messages of nobody", func(a *flooder) {
+		a.write(`insert into mbus4.message (id, consumer_id, available_at, added)
+		         select n, 1000000 + n, now(), now() from generate_series(1, $1::int) n`, a.scaled(1_000_000))
+	}},
+	{"schedules", func(a *flooder) {
+		a.write("insert into mbus4.schedule (name, cron, timezone, qname) select 's' || n, '* * * * * *', 'UTC', 'q' from generate_series(1, $1::int) n on conflict do nothing", a.scaled(3_000))
+	}},
+	{"changes of semaphores", func(a *flooder) {
+		a.write("insert into mbus4.semaphore_change (semaphore_id) select -2147483648 + n from generate_series(0, $1::int) n", a.scaled(10_000))
+	}},
 }
 
 // bystanderAsks is how many statements a bystander runs at least while others attack, who attack again until then.
@@ -186,10 +90,10 @@ type bystander struct {
 	times []time.Duration // complete when work has returned
 }
 
-// work runs statements one after another until ctx ends.
+// work runs statements one after another until ctx ends, each third of them a text that nobody has sent before.
 func (b *bystander) work(ctx context.Context, t *testing.T, call string) {
-	for ctx.Err() == nil {
-		for _, text := range []string{"select 1", call} {
+	for n := 0; ctx.Err() == nil; n++ {
+		for _, text := range []string{"select 1", call, fmt.Sprintf("%s as n%d", call, n)} {
 			began := time.Now()
 			if _, err := b.conn.Exec(t.Context(), text).ReadAll(); err != nil {
 				t.Errorf("the bystander's %s: %v", text, err)
@@ -211,12 +115,41 @@ func (b *bystander) p99() time.Duration {
 	return b.times[len(b.times)*99/100]
 }
 
+// watchHealth asks /healthz again and again until ctx ends, each time by a new connection, and gives the longest that it took.
+func watchHealth(ctx context.Context, t *testing.T, address string) (longest time.Duration) {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	for ctx.Err() == nil {
+		began := time.Now()
+		answer, err := client.Get("http://" + address + "/healthz")
+		if err != nil {
+			t.Errorf("/healthz after %v: %v", time.Since(began), err)
+			return longest
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Errorf("/healthz: %s", answer.Status)
+		}
+		longest = max(longest, time.Since(began))
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return longest
+}
+
 // TestAttacks makes one attack after the other: the proxy lives, its memory stays bounded, and a bystander gets
 // right answers in time.
 func TestAttacks(t *testing.T) {
-	proxy := harness.NewPlainProxy(t)
-	database := harness.NewQueueDatabase(t, "q")
-	user := harness.NewRole(t)
+	port, err := harness.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	proxy := harness.NewPlainProxy(t, "--http", address)
+	database := harness.NewQueueDatabaseAt(t, proxy.Endpoint, "q")
+	user, member := harness.NewRole(t), harness.NewRole(t)
+	harness.Admin(t, "grant mbus4_user to "+member)
 	for _, attack := range attacks {
 		t.Run(attack.name, func(t *testing.T) {
 			ours, others := &bystander{conn: harness.Connect(t, proxy.Endpoint, database)}, &bystander{conn: harness.Connect(t, harness.Direct(), database)}
@@ -224,15 +157,17 @@ func TestAttacks(t *testing.T) {
 			var working sync.WaitGroup
 			working.Go(func() { ours.work(ctx, t, "select mbus4.peek_q()") })
 			working.Go(func() { others.work(ctx, t, "select exists (select from mbus4.message)") })
+			var health time.Duration
+			working.Go(func() { health = watchHealth(ctx, t, address) })
 			peak := proxy.Peak(t, func() {
-				for ours.asked.Load() < bystanderAsks || others.asked.Load() < bystanderAsks {
-					attack.do(&flooder{T: t, proxy: proxy, database: database, user: user, full: harness.Long()})
+				for round := 0; ours.asked.Load() < bystanderAsks || others.asked.Load() < bystanderAsks; round++ {
+					attack.do(&flooder{round: round, T: t, proxy: proxy, http: address, database: database, user: user, member: member, full: harness.Long()})
 				}
 			})
 			stop()
 			working.Wait()
-			t.Logf("RSS %d MiB at most; a bystander's p99 %v (%d statements), directly %v (%d)",
-				peak>>20, ours.p99(), len(ours.times), others.p99(), len(others.times))
+			t.Logf("RSS %d MiB at most; a bystander's p99 %v (%d statements), directly %v (%d); /healthz %v at most",
+				peak>>20, ours.p99(), len(ours.times), others.p99(), len(others.times), health)
 			if peak > attackMemory {
 				t.Errorf("the proxy takes %d MiB", peak>>20)
 			}
@@ -242,6 +177,9 @@ func TestAttacks(t *testing.T) {
 			}
 			if ours.p99() > limit {
 				t.Errorf("a bystander waits %v at the 99th percentile, directly %v", ours.p99(), others.p99())
+			}
+			if health > limit*20 {
+				t.Errorf("/healthz takes %v", health)
 			}
 		})
 	}

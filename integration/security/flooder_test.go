@@ -1,0 +1,228 @@
+package security
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/frontend"
+	"mbusproxy/integration/internal/harness"
+)
+
+// flooder is who attacks.
+type flooder struct {
+	*testing.T
+	proxy    *harness.Proxy
+	http     string // the address of the proxy's --http
+	database string
+	user     string // without any right
+	member   string // of mbus4_user
+	full     bool
+	round    int // which time the attack is made
+}
+
+// scaled is n, or a share of it in short runs.
+func (a *flooder) scaled(n int) int {
+	if a.full {
+		return n
+	}
+	return max(n/10, min(n, 150))
+}
+
+func (a *flooder) dsn() string {
+	return strings.Replace(a.proxy.Endpoint.DSN(a.database), "user=postgres", "user="+a.user, 1)
+}
+
+// ask sends one text from several sessions at once, each in both protocols, and takes any answer but the end of
+// the session.
+func (a *flooder) ask(text string) {
+	a.Helper()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(a.Context(), 5*time.Minute)
+			defer cancel()
+			conn, err := pgconn.Connect(ctx, a.dsn())
+			if err != nil {
+				a.Errorf("connecting: %v", err)
+				return
+			}
+			defer harness.Close(conn)
+			_, err = conn.Exec(ctx, text).ReadAll()
+			if harness.SQLState(err) == "" && err != nil {
+				a.Errorf("%.60s…: %v", text, err)
+			}
+			if _, err := conn.Prepare(ctx, "", text, nil); harness.SQLState(err) == "" && err != nil {
+				a.Errorf("preparing %.60s…: %v", text, err)
+			}
+			if err := conn.Exec(ctx, "select 1").Close(); err != nil {
+				a.Errorf("after %.60s…: %v", text, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// raw is a session's bare connection; it is closed with the attack.
+func (a *flooder) raw() net.Conn {
+	a.Helper()
+	return frontend.Stream(a.T, a.proxy.Endpoint, a.database+" user="+a.user)
+}
+
+// skipped has the server skip n messages behind an error.
+func (a *flooder) skipped(n int) {
+	conn := a.raw()
+	batch, err := (&pgproto3.Execute{}).Encode(nil)
+	if err != nil {
+		a.Fatal(err)
+	}
+	batch = []byte(strings.Repeat(string(batch), 10_000))
+	frontend.Send(a.T, conn, &pgproto3.Parse{Query: "select mbus4.nosuch()"}, &pgproto3.Flush{})
+	for range n / 10_000 {
+		if _, err := conn.Write(batch); err != nil {
+			a.Fatalf("writing: %v", err)
+		}
+	}
+	frontend.Send(a.T, conn, &pgproto3.Sync{})
+	if replies, _ := frontend.ReadReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' {
+		a.Errorf("after %d skipped messages: %.100q", n, replies)
+	}
+}
+
+// unfinished begins n long messages that never end.
+func (a *flooder) unfinished(n int) {
+	text := []byte("select mbus4.post('q', '" + strings.Repeat("x", 8<<20-100))
+	var conns []net.Conn
+	for i := range n {
+		conn := a.raw()
+		conns = append(conns, conn)
+		head := []byte{'Q', 0, 0x80, 0, 0}
+		if i%2 == 1 {
+			head = []byte{'P', 0, 0x80, 0, 0, 0}
+		}
+		if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+			a.Fatal(err)
+		}
+		_, _ = conn.Write(append(head, text...)) // the proxy may refuse to take it all
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
+
+// unfinishedOf begins n messages of size bytes that never end.
+func (a *flooder) unfinishedOf(n, size int) {
+	head := binary.BigEndian.AppendUint32([]byte{'Q'}, uint32(size))
+	text := []byte("select mbus4.post('q', '" + strings.Repeat("x", size-100))
+	var conns []net.Conn
+	for range n {
+		conn := a.raw()
+		conns = append(conns, conn)
+		if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+			a.Fatal(err)
+		}
+		_, _ = conn.Write(append(head, text...))
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
+
+// texts has sessions send some texts each that nobody has sent before, with a call and as many tokens.
+func (a *flooder) texts(sessions, each, tokens int) {
+	var all sync.WaitGroup
+	for i := range sessions {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(a.Context(), 5*time.Minute)
+			defer cancel()
+			conn, err := pgconn.Connect(ctx, a.dsn())
+			if err != nil {
+				a.Errorf("connecting: %v", err)
+				return
+			}
+			defer harness.Close(conn)
+			for n := range each {
+				text := fmt.Sprintf("select mbus4.is_msg_exists('%d.%d.%d')", a.round, i, n) + strings.Repeat(",1", tokens/2)
+				if _, err := conn.Exec(ctx, text).ReadAll(); harness.SQLState(err) == "" && err != nil {
+					a.Errorf("%.60s…: %v", text, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// silentHTTP opens n connections to --http, half of which begin a request.
+func (a *flooder) silentHTTP(n int) {
+	var conns []net.Conn
+	for i := range n {
+		conn, err := net.DialTimeout("tcp", a.http, 10*time.Second)
+		if err != nil {
+			break
+		}
+		conns = append(conns, conn)
+		if i%2 == 1 {
+			_, _ = conn.Write([]byte("GET /metrics HTTP/1.1\r\n"))
+		}
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
+
+// scrape asks for /metrics n times, from 40 connections.
+func (a *flooder) scrape(n int) {
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			for range n / 40 {
+				answer, err := http.Get("http://" + a.http + "/metrics")
+				if err != nil {
+					return // such a connection has made room
+				}
+				_ = answer.Body.Close()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// write runs a statement past the functions, as a member of mbus4_user.
+func (a *flooder) write(sql string, args ...any) {
+	conn := harness.ConnectAs(a.T, harness.Direct(), a.database, a.member)
+	defer harness.Close(conn)
+	harness.Ask(a.T, conn, sql, args...)
+}
+
+// silent opens n connections that say nothing, and as many that begin to.
+func (a *flooder) silent(n int) {
+	var conns []net.Conn
+	for i := range n {
+		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", a.proxy.Endpoint.Host, a.proxy.Endpoint.Port), 10*time.Second)
+		if err != nil {
+			break // the system's own limit
+		}
+		conns = append(conns, conn)
+		if i%2 == 1 {
+			_, _ = conn.Write([]byte{0, 0, 39, 16, 0, 3})
+		}
+	}
+	conn, err := pgconn.Connect(harness.Context(a.T), a.proxy.Endpoint.DSN(a.database))
+	if err != nil {
+		a.Errorf("beside %d silent connections nobody else gets in: %v", len(conns), err)
+	} else {
+		harness.Close(conn)
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
