@@ -3,7 +3,9 @@ package admin
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -38,4 +40,35 @@ func Settle(ctx context.Context, conn *pgx.Conn, lockWait time.Duration) error {
 		return fmt.Errorf("setting up the session: %w", err)
 	}
 	return nil
+}
+
+// ReadBytes has the server send names and texts as they are stored, and take them so. It is for
+// sessions that read what clients have written and give it back to the server: a database whose
+// encoding is SQL_ASCII holds bytes of any kind, and others have codes that are no character, which
+// the server can neither send nor take as UTF-8; then one row would fail a statement for all rows.
+//
+// What is sent over such a session beside that must be ASCII, or pass through Storable.
+func ReadBytes(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.PgConn().Exec(ctx, `select pg_catalog.set_config('client_encoding', pg_catalog.getdatabaseencoding(), false)`).ReadAll()
+	if err != nil {
+		return fmt.Errorf("choosing the encoding of the session: %w", err)
+	}
+	return nil
+}
+
+// Storable makes a text of ours, or of the server's, one that a session as ReadBytes leaves it can
+// store: it is cut in no place where a character may be, and so has no others than ASCII where a
+// character has several bytes that are not those of UTF-8.
+func Storable(conn *pgx.Conn, text *string) *string {
+	encoding := conn.PgConn().ParameterStatus("server_encoding")
+	if text == nil || !strings.HasPrefix(encoding, "EUC_") && encoding != "MULE_INTERNAL" {
+		return text
+	}
+	ascii := strings.Map(func(r rune) rune {
+		if r >= utf8.RuneSelf {
+			return '?'
+		}
+		return r
+	}, *text)
+	return &ascii
 }

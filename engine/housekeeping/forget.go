@@ -8,10 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-const (
-	forgetInterval = 10 * time.Minute
-	mostForgotten  = 20 // batches in a turn
-)
+const forgetInterval = 10 * time.Minute
 
 // The function is not there where a step waits, and need not be this role's to call, nor the tables its to write.
 const mayForgetSQL = `
@@ -24,13 +21,13 @@ from (
 
 // forgetChanges removes old rows of the audit and of operations, in batches that each have their
 // transaction. See step 14 of the schema for how old.
-func forgetChanges(ctx context.Context, conn *pgx.Conn) error {
+func forgetChanges(ctx context.Context, conn *pgx.Conn, s *slice) error {
 	var may bool
 	err := conn.QueryRow(ctx, mayForgetSQL).Scan(&may)
-	for batches := 0; err == nil && may && batches < mostForgotten; batches++ {
+	for err == nil && may {
 		var gone int64
 		err = conn.QueryRow(ctx, `select mbus4.forget_changes()`).Scan(&gone)
-		may = gone > 0
+		may = gone > 0 && !s.over()
 	}
 	if err != nil {
 		return fmt.Errorf("forgetting old changes: %w", err)

@@ -21,14 +21,14 @@ func TestForgetChanges(t *testing.T) {
 	role := enginetest.NewRole(t, name)
 	enginetest.Exec(t, conn, "grant usage on schema mbus4 to "+role)
 	enginetest.Exec(t, other, "set role "+role)
-	if err := forgetChanges(enginetest.Context(t), other); err != nil {
+	if err := forgetChanges(enginetest.Context(t), other, &slice{}); err != nil {
 		t.Error(err)
 	}
 	if got := enginetest.One[string](t, conn, left); got != "2500 100 30" {
 		t.Errorf("after a role without rights: %s", got)
 	}
 	for range 2 {
-		if err := forgetChanges(enginetest.Context(t), conn); err != nil {
+		if err := forgetChanges(enginetest.Context(t), conn, &slice{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := enginetest.One[string](t, conn, left); got != "89 89 6" {
@@ -36,7 +36,7 @@ func TestForgetChanges(t *testing.T) {
 		}
 	}
 	enginetest.Exec(t, conn, "drop function mbus4.forget_changes(); drop table mbus4.audit")
-	if err := forgetChanges(enginetest.Context(t), conn); err != nil {
+	if err := forgetChanges(enginetest.Context(t), conn, &slice{}); err != nil {
 		t.Error(err)
 	}
 }

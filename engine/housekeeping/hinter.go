@@ -3,10 +3,13 @@ package housekeeping
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 )
 
@@ -56,6 +59,14 @@ type hinter struct {
 	// By slot, the classes of its consumers' queues, read after the floors. Slots below schema.HintSlots are shared.
 	classes map[int32]classSet
 
+	// Clients may have any number of consumers (temporary ones) and so make a search long. A turn searches
+	// for slice, some slots at once, and the next one goes on behind the slot where it ended; 0: for all.
+	slice time.Duration
+	after int32         // the slot where the search for higher hints ended
+	below []int32       // slots that a look below the hints has not come to yet, in order
+	took  time.Duration // that look, so far
+	chunk int           // slots searched in one statement
+
 	posters
 	work workHint
 	// more says that the last turn has given hints out, and the next one may have more to give.
@@ -85,7 +96,8 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if err := h.readClasses(ctx, conn); err != nil {
 		return err
 	}
-	low := !time.Now().Before(h.low) || time.Now().Before(h.searchTo)
+	reading := time.Since(h.readEnd)
+	low := len(h.below) > 0 || !time.Now().Before(h.low) || time.Now().Before(h.searchTo)
 	if !low {
 		for _, hint := range h.hints {
 			low = low || hint > now // the clock was set back
@@ -96,7 +108,10 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 		if err := h.lookBelow(ctx, conn, now); err != nil {
 			return err
 		}
-		h.low = rest(began, lowInterval)
+		if h.took += time.Since(began); len(h.below) == 0 {
+			h.low = time.Now().Add(max(lowInterval, dutyFactor*h.took))
+			h.took = 0
+		}
 	}
 	began = time.Now()
 	raised, err := h.raise(ctx, conn)
@@ -106,9 +121,13 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if h.vain = time.Since(began); raised {
 		h.vain = 0
 	}
-	if low {
+	if low && len(h.below) == 0 {
+		began = time.Now()
 		if err := h.giveHints(ctx, conn); err != nil {
 			return err
+		}
+		if !h.more {
+			h.low = h.low.Add(dutyFactor * time.Since(began))
 		}
 	}
 	began = time.Now()
@@ -116,6 +135,7 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if !low {
 		h.vain += time.Since(began)
 	}
+	h.vain = max(h.vain, reading*backlogFactor/dutyFactor) // who posts all the time has all consumers read all the time
 	return err
 }
 
@@ -127,7 +147,7 @@ func (h *hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	h.leads = nil
 	leads, err := schema.Lead(ctx, conn, hinterService)
 	if leads {
-		h.leads, h.hints, h.low, h.work.known = conn, nil, time.Time{}, false
+		h.leads, h.hints, h.low, h.below, h.work.known = conn, nil, time.Time{}, nil, false
 	}
 	return leads, err
 }
@@ -189,8 +209,50 @@ const setHintsSQL = `
 select pg_catalog.setval(('mbus4.hint_' || slot)::regclass, hint)
 from unnest($1::int[], $2::bigint[]) h (slot, hint)`
 
-// lookBelow reads the hints afresh and lowers those that hide a message or lie in the future.
+// lookBelow reads the hints afresh and lowers those that hide a message or lie in the future. What it
+// leaves is in h.below.
 func (h *hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error {
+	ends := time.Now().Add(h.slice)
+	if len(h.below) == 0 {
+		if err := h.readHints(ctx, conn); err != nil {
+			return err
+		}
+	}
+	for len(h.below) > 0 {
+		n := h.atOnce(len(h.below))
+		var search, lower searches
+		for _, slot := range h.below[:n] {
+			search.add(slot, 0, h.hints[slot])
+		}
+		found, err := h.search(ctx, conn, &search)
+		if err != nil {
+			return err
+		}
+		for _, slot := range search.slots {
+			hint := h.hints[slot]
+			to := hint
+			if hint > now {
+				to = h.safe(slot)
+			}
+			if at, ok := found[slot]; ok {
+				to = min(to, at)
+			}
+			if to = max(to, 0); to < hint {
+				lower.add(slot, to, 0)
+			}
+		}
+		if err := h.set(ctx, conn, lower); err != nil {
+			return err
+		}
+		if h.below = h.below[n:]; h.slice > 0 && !time.Now().Before(ends) {
+			break
+		}
+	}
+	return nil
+}
+
+// readHints reads the hints, and notes which of them may be too high: all that there are.
+func (h *hinter) readHints(ctx context.Context, conn *pgx.Conn) error {
 	hints := map[int32]int64{}
 	var slot int32
 	var hint int64
@@ -205,57 +267,79 @@ func (h *hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error
 		return fmt.Errorf("reading hints: %w", err)
 	}
 	h.hints = hints
-	var search searches
 	for slot, hint := range hints {
 		if hint > 0 {
-			search.add(slot, 0, hint)
+			h.below = append(h.below, slot)
 		}
 	}
-	found, err := search.run(ctx, conn)
-	if err != nil {
-		return err
-	}
-	var lower searches
-	for slot, hint := range hints {
-		to := hint
-		if hint > now {
-			to = h.safe(slot)
-		}
-		if at, ok := found[slot]; ok {
-			to = min(to, at)
-		}
-		if to = max(to, 0); to < hint {
-			lower.add(slot, to, 0)
-		}
-	}
-	return h.set(ctx, conn, lower)
+	slices.Sort(h.below)
+	return nil
 }
 
 // raise moves each hint up to the lowest live message, or to where no message can appear below any
 // more. raised says that one was moved.
 func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) (raised bool, err error) {
-	var search searches
-	for slot, hint := range h.hints {
-		if safe := h.safe(slot); safe > hint {
-			search.add(slot, hint, safe)
+	ends := time.Now().Add(h.slice)
+	slots := slices.Sorted(maps.Keys(h.hints))
+	first, _ := slices.BinarySearch(slots, h.after+1)
+	slots = slices.Concat(slots[first:], slots[:first])
+	for len(slots) > 0 {
+		n := h.atOnce(len(slots))
+		var search, higher searches
+		for _, slot := range slots[:n] {
+			if safe := h.safe(slot); safe > h.hints[slot] {
+				search.add(slot, h.hints[slot], safe)
+			}
+		}
+		found, err := h.search(ctx, conn, &search)
+		if err != nil {
+			return raised, err
+		}
+		for i, slot := range search.slots {
+			to, ok := found[slot]
+			least := int64(0) // thousands of messages may have been posted within a moment
+			if !ok {
+				to, least = search.highs[i], h.leastRise.Microseconds()
+			}
+			if to-h.hints[slot] > least {
+				higher.add(slot, to, 0)
+			}
+		}
+		if err := h.set(ctx, conn, higher); err != nil {
+			return raised, err
+		}
+		raised = raised || len(higher.slots) > 0
+		h.after, slots = slots[n-1], slots[n:]
+		if h.slice > 0 && !time.Now().Before(ends) {
+			break
 		}
 	}
-	found, err := search.run(ctx, conn)
-	if err != nil {
-		return false, err
+	return raised, nil
+}
+
+// atOnce is how many of so many slots one statement searches.
+func (h *hinter) atOnce(slots int) int {
+	if h.slice == 0 || h.chunk == 0 {
+		return slots
 	}
-	var higher searches
-	for i, slot := range search.slots {
-		to, ok := found[slot]
-		least := int64(0) // thousands of messages may have been posted within a moment
-		if !ok {
-			to, least = search.highs[i], h.leastRise.Microseconds()
-		}
-		if to-h.hints[slot] > least {
-			higher.add(slot, to, 0)
+	return min(h.chunk, slots)
+}
+
+// search searches, and adapts to how long that has taken how much the next statement does.
+func (h *hinter) search(ctx context.Context, conn *pgx.Conn, what *searches) (map[int32]int64, error) {
+	began := time.Now()
+	found, err := what.run(ctx, conn)
+	took, n := time.Since(began), max(len(what.slots), 1)
+	switch {
+	case h.slice == 0:
+	case refusal.SQLState(err) == refusal.QueryCanceled, took > h.slice/2:
+		h.chunk = max(n/4, 1)
+	case took < h.slice/8 && h.chunk > 0:
+		if h.chunk *= 2; h.chunk > maxHints {
+			h.chunk = 0
 		}
 	}
-	return len(higher.slots) > 0, h.set(ctx, conn, higher)
+	return found, err
 }
 
 // safe is the floor of the slot's consumers with its margin: nothing will appear below.

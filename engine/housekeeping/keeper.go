@@ -48,6 +48,7 @@ type Keeper struct {
 	Health   service.Health
 	hinter   *hinter
 	sweeper  *sweeper
+	reaper   *reaper
 	releaser *releaser
 	// scheduler decides with the others how long a pause may be.
 	scheduler *scheduler
@@ -62,22 +63,17 @@ type Keeper struct {
 	watched syscall.RawConn // of conn, while there is one; nil where it cannot be watched
 
 	// The rest belongs to run.
-	conn        *pgx.Conn // nil unless connected
-	usedAt      time.Time // last use or change seen
-	activity    activity
-	nextHint    time.Time
-	nextRelease time.Time
-	nextReap    time.Time
-	nextSweep   time.Time
-	nextOthers  time.Time
-	nextSlots   time.Time
-	nextCollect time.Time
-	nextTick    time.Time
-	nextTraffic time.Time
-	nextForget  time.Time
-	waiting     bool      // messages wait for others: they may become deliverable without any sign
-	temporary   bool      // there are temporary queues: their sessions may end without any sign
-	heldTold    time.Time // when the log was last told of a lock
+	conn       *pgx.Conn // nil unless connected
+	usedAt     time.Time // last use or change seen
+	activity   activity
+	slice      time.Duration // of a turn
+	limit      time.Duration // of statements, as conn was told; 0: of Settle
+	looking    *duty
+	ticking    *duty
+	duties     []*duty   // the other services
+	waiting    bool      // messages wait for others: they may become deliverable without any sign
+	temporary  bool      // there are temporary queues: their sessions may end without any sign
+	passedTold time.Time // when the log was last told of rows that are passed over
 }
 
 // keeperState says what is known of the database. Legal transitions: from any to connected, from
@@ -113,18 +109,23 @@ type activity struct {
 
 // NewKeeper makes a keeper that begins with an open session in the database, which is its own from then on.
 func NewKeeper(what Config, conn *pgx.Conn) *Keeper {
-	return &Keeper{
+	k := &Keeper{
 		config:    what,
 		service:   service.New(),
 		hinter:    newHinter(),
 		sweeper:   newSweeper(),
+		reaper:    &reaper{},
 		releaser:  newReleaser(),
 		scheduler: newScheduler(what.Installation.HstoreSchema()),
+		slice:     sliceOfTurn,
 		wake:      make(chan struct{}, 1),
 		changed:   make(chan struct{}),
 		conn:      conn,
 		watched:   rawConn(conn),
 	}
+	k.hinter.slice, k.scheduler.slice = k.slice, k.slice
+	k.takeUp()
+	return k
 }
 
 // Start begins to keep the database. It does so once; further calls, and calls after Stop, do nothing.
@@ -211,6 +212,9 @@ func (k *Keeper) run(ctx context.Context) {
 
 	k.usedAt = time.Now()
 	err := admin.Settle(ctx, k.conn, admin.ServiceLockWait)
+	if err == nil {
+		err = admin.ReadBytes(ctx, k.conn)
+	}
 	idle, backoff := k.config.Interval, firstBackoff
 	losses, lostAt := 0, time.Time{} // losses in quick succession, and when the last one was
 	for {
@@ -225,7 +229,7 @@ func (k *Keeper) run(ctx context.Context) {
 			return
 		case err == nil:
 			pause := idle
-			if k.waiting || k.temporary {
+			if k.waiting || k.temporary || k.behind() {
 				pause = min(pause, waitingIdle)
 			}
 			idle = min(2*idle, max(longestIdle, k.config.Interval))
@@ -271,7 +275,9 @@ func (k *Keeper) serve(ctx context.Context, idle *time.Duration) error {
 		if err := k.round(ctx); err != nil {
 			return err
 		}
-		k.Health.Worked()
+		if !k.fails() {
+			k.Health.Worked()
+		}
 		if time.Since(k.usedAt) >= idleAfter && !k.scheduler.soon() && !k.hinter.more {
 			return nil
 		}
@@ -320,7 +326,11 @@ func (k *Keeper) reconnect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.conn = conn
+	if err := admin.ReadBytes(ctx, conn); err != nil {
+		admin.Close(ctx, conn)
+		return err
+	}
+	k.conn, k.limit = conn, 0
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.watched = rawConn(conn)

@@ -38,7 +38,7 @@ func TestRelease(t *testing.T) {
 	r := newReleaser()
 	release := func(woken int64, parked string) {
 		t.Helper()
-		got, err := r.Release(enginetest.Context(t), conn)
+		got, err := r.Release(enginetest.Context(t), conn, &slice{})
 		if err != nil || got.Woken != woken || got.Waiting != true {
 			t.Errorf("got %+v, %v; want %d woken", got, err, woken)
 		}
@@ -58,7 +58,7 @@ func TestRelease(t *testing.T) {
 	if n := enginetest.One[int](t, conn, "select count(*) from mbus4.waiting"); n != 0 {
 		t.Errorf("%d rows of waiting are left", n)
 	}
-	if got, err := r.Release(enginetest.Context(t), conn); err != nil || got.Waiting {
+	if got, err := r.Release(enginetest.Context(t), conn, &slice{}); err != nil || got.Waiting {
 		t.Errorf("with nothing waiting: %+v, %v", got, err)
 	}
 }
@@ -78,13 +78,13 @@ func TestReleaseStepsAroundLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newReleaser()
-	if got, err := r.Release(enginetest.Context(t), conn); err != nil || got.Woken != 0 {
+	if got, err := r.Release(enginetest.Context(t), conn, &slice{}); err != nil || got.Woken != 0 {
 		t.Errorf("while it is taken: %+v, %v", got, err)
 	}
 	if err := tx.Rollback(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.Release(enginetest.Context(t), conn); err != nil || got.Woken != 1 {
+	if got, err := r.Release(enginetest.Context(t), conn, &slice{}); err != nil || got.Woken != 1 {
 		t.Errorf("after it came back: %+v, %v", got, err)
 	}
 }
@@ -99,7 +99,7 @@ func TestReleaseLocksNothingThatWaits(t *testing.T) {
 	enginetest.Exec(t, conn, enginetest.PostSQL, id, "", "x", "")
 	enginetest.Exec(t, conn, waitSQL, id, "m", []string{"gone", "x"})
 	enginetest.Exec(t, conn, "begin")
-	if got, err := newReleaser().Release(enginetest.Context(t), conn); err != nil || got.Woken != 0 {
+	if got, err := newReleaser().Release(enginetest.Context(t), conn, &slice{}); err != nil || got.Woken != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	enginetest.Exec(t, taker, "begin")
@@ -127,7 +127,7 @@ insert into mbus4.waiting (dep, consumer_id, id) select m.after[1], m.consumer_i
 	r := newReleaser()
 	var woken int64
 	for range 4 {
-		got, err := r.Release(enginetest.Context(t), conn)
+		got, err := r.Release(enginetest.Context(t), conn, &slice{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestReleaserPlans(t *testing.T) {
 	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
 	explain := func(state string) {
 		t.Helper()
-		for sql, args := range map[string]string{waitedForSQL: "('', 5000, 8388608)", releaseSQL: "('gone', 1000)"} {
+		for sql, args := range map[string]string{waitedForSQL: "('', 1000, 8388608)", releaseSQL: "('{gone,none}', 1000, -1, -1, 1000)"} {
 			for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 				enginetest.Exec(t, conn, "set plan_cache_mode = "+mode)
 				enginetest.Exec(t, conn, "prepare p as "+sql)

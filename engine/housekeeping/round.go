@@ -9,21 +9,44 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
-	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/engine/waiting"
 )
 
-const (
-	heldPause    = time.Second // until what was locked is tried again
-	heldInterval = time.Minute // between two lines in the log about it
+// takeUp lists the services in the order of their turns.
+func (k *Keeper) takeUp() {
+	k.looking = &duty{name: "look", work: func(ctx context.Context, _ *slice) error { return k.look(ctx) }}
+	k.ticking = &duty{name: "schedules", work: k.tick}
+	k.duties = []*duty{
+		{name: "hints", interval: tickInterval / 2, work: k.hint},
+		{name: "waiting messages", interval: tickInterval / 2, work: k.release},
+		{name: "temporary queues", interval: reapInterval, work: k.reap},
+		{name: "calls that wait", interval: othersInterval, work: func(ctx context.Context, _ *slice) error {
+			return k.config.Watcher.ObserveOthers(ctx, k.conn)
+		}},
+		{name: "places for errors of selectors", interval: slotsInterval, work: func(ctx context.Context, _ *slice) error {
+			return selectors.AssignSlots(ctx, k.conn)
+		}},
+		{name: "traffic", interval: trafficInterval, work: func(ctx context.Context, _ *slice) error { return noteTraffic(ctx, k.conn) }},
+		{name: "old changes", interval: forgetInterval, work: func(ctx context.Context, s *slice) error { return forgetChanges(ctx, k.conn, s) }},
+		{name: "unused selectors", interval: collectInterval, work: func(ctx context.Context, _ *slice) error {
+			return selectors.CollectUnused(ctx, k.conn)
+		}},
+	}
+	for _, part := range k.sweeper.parts() {
+		k.duties = append(k.duties, &duty{name: part.name, interval: k.config.Interval, work: func(ctx context.Context, s *slice) error {
+			swept, err := part.sweep(ctx, k.conn, s)
+			if swept > 0 {
+				k.config.Log.Debug(part.name+" swept", zap.Int64("rows", swept))
+			}
+			return err
+		}})
+	}
+}
 
-	// dutyFactor bounds what a service may cost: it rests this many times as long as it worked.
-	dutyFactor = 20
-)
-
-// round does what is due.
+// round does what is due. Schedules, for which the clock does not wait, have turns in between where
+// the others have taken long.
 func (k *Keeper) round(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
@@ -32,75 +55,64 @@ func (k *Keeper) round(ctx context.Context) error {
 		k.usedAt = time.Now()
 	default:
 	}
-	var always time.Time
-	return errors.Join(
-		k.turn(&always, 0, func() error { return k.look(ctx) }),
-		k.tick(ctx),
-		k.hint(ctx),
-		k.turn(&k.nextRelease, tickInterval/2, func() error { return k.release(ctx) }),
-		k.turn(&k.nextReap, reapInterval, func() error { return k.reap(ctx) }),
-		k.turn(&k.nextOthers, othersInterval, func() error { return k.config.Watcher.ObserveOthers(ctx, k.conn) }),
-		k.turn(&k.nextSlots, slotsInterval, func() error { return selectors.AssignSlots(ctx, k.conn) }),
-		k.turn(&k.nextTraffic, trafficInterval, func() error { return noteTraffic(ctx, k.conn) }),
-		k.turn(&k.nextForget, forgetInterval, func() error { return forgetChanges(ctx, k.conn) }),
-		k.turn(&k.nextCollect, collectInterval, func() error { return selectors.CollectUnused(ctx, k.conn) }),
-		k.turn(&k.nextSweep, k.config.Interval, func() error { return k.sweepUp(ctx) }),
-	)
+	errs := k.turn(ctx, k.looking)
+	ticked := time.Time{}
+	for _, d := range k.duties {
+		if time.Since(ticked) > tickInterval/2 {
+			errs = errors.Join(errs, k.turn(ctx, k.ticking))
+			ticked = time.Now()
+		}
+		errs = errors.Join(errs, k.turn(ctx, d))
+	}
+	return errs
 }
 
-// turn lets a service work if its time has come. A role that may delete messages may also lock
-// their table. A service that gives up because of such a lock works again after heldPause; the
-// connection is kept and the other services have their turns.
-func (k *Keeper) turn(due *time.Time, interval time.Duration, work func() error) error {
-	began := time.Now()
-	if began.Before(*due) || k.conn.IsClosed() {
-		return nil
-	}
-	err := work()
-	if refusal.SQLState(err) == refusal.LockNotAvailable {
-		now := time.Now()
-		if now.Sub(k.heldTold) >= heldInterval {
-			k.heldTold = now
-			k.config.Log.Warn("housekeeping held up by a lock", zap.Error(err))
+// all are the services.
+func (k *Keeper) all(yield func(*duty) bool) {
+	for _, d := range append([]*duty{k.looking, k.ticking}, k.duties...) {
+		if !yield(d) {
+			return
 		}
-		*due, k.usedAt = now.Add(heldPause), now
-		return nil
 	}
-	*due = rest(began, interval)
-	return err
+}
+
+// fails reports whether a service's last turn has failed.
+func (k *Keeper) fails() bool {
+	for d := range k.all {
+		if d.failing > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// behind reports whether a service has left work.
+func (k *Keeper) behind() bool {
+	for d := range k.all {
+		if d.backlog {
+			return true
+		}
+	}
+	return false
 }
 
 // hint lets the hinter work. It rests for what it has searched in vain: where it has raised a hint
 // the next search is short, however long this one was, and for looking below the hints it rests by
 // itself.
-func (k *Keeper) hint(ctx context.Context) error {
-	done := false
-	err := k.turn(&k.nextHint, tickInterval/2, func() error {
-		err := k.hinter.Tick(ctx, k.conn)
-		done = err == nil
-		return err
-	})
-	if done {
-		k.nextHint = time.Now().Add(max(tickInterval/2, dutyFactor*k.hinter.vain))
-	}
+func (k *Keeper) hint(ctx context.Context, s *slice) error {
+	err := k.hinter.Tick(ctx, k.conn)
+	s.rest = max(tickInterval/2, dutyFactor*k.hinter.vain)
 	return err
 }
 
 // tick posts what is due. It does not rest for its work, which clients have asked for, and goes on
 // in the next round where it left some.
-func (k *Keeper) tick(ctx context.Context) error {
-	done := false
-	err := k.turn(&k.nextTick, 0, func() error {
-		posted, err := k.scheduler.Tick(ctx, k.conn)
-		done = err == nil
-		if posted > 0 {
-			k.config.Watcher.Note(waiting.AnyQueue, true)
-			k.config.Log.Debug("schedules posted", zap.Int("messages", posted))
-		}
-		return err
-	})
-	if done {
-		k.nextTick = time.Time{}
+func (k *Keeper) tick(ctx context.Context, s *slice) error {
+	s.rest = time.Nanosecond
+	posted, err := k.scheduler.Tick(ctx, k.conn)
+	if posted > 0 {
+		k.config.Watcher.Note(waiting.AnyQueue, true)
+		k.config.Log.Debug("schedules posted", zap.Int("messages", posted))
 	}
 	return err
 }
@@ -122,13 +134,17 @@ func (k *Keeper) look(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keeper) release(ctx context.Context) error {
-	released, err := k.releaser.Release(ctx, k.conn)
+func (k *Keeper) release(ctx context.Context, s *slice) error {
+	released, err := k.releaser.Release(ctx, k.conn, s)
+	if released.Woken > 0 {
+		k.config.Watcher.Note(waiting.AnyQueue, true)
+	}
 	if err != nil {
 		return err
 	}
-	if released.Woken > 0 {
-		k.config.Watcher.Note(waiting.AnyQueue, true)
+	if now := time.Now(); released.Failed != nil && now.Sub(k.passedTold) >= heldInterval {
+		k.passedTold = now
+		k.config.Log.Warn("what waits for others is passed over", zap.Int("rows", released.Passed), zap.Error(released.Failed))
 	}
 	k.waiting = released.Waiting
 	if k.waiting {
@@ -137,23 +153,9 @@ func (k *Keeper) release(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keeper) reap(ctx context.Context) (err error) {
-	k.temporary, err = reapTemporary(ctx, k.conn)
+func (k *Keeper) reap(ctx context.Context, s *slice) (err error) {
+	k.temporary, err = k.reaper.Reap(ctx, k.conn, s)
 	return err
-}
-
-func (k *Keeper) sweepUp(ctx context.Context) error {
-	swept, err := k.sweeper.Sweep(ctx, k.conn)
-	if swept > 0 {
-		k.config.Log.Debug("messages swept", zap.Int64("rows", swept))
-	}
-	return err
-}
-
-// rest gives the time of a service's next turn, when it began its last one at began.
-func rest(began time.Time, interval time.Duration) time.Time {
-	now := time.Now()
-	return now.Add(max(interval-now.Sub(began), dutyFactor*now.Sub(began)))
 }
 
 // look gives what tells of use, and in how many seconds a schedule is due, nil where there are none.

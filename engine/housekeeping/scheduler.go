@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"mbusproxy/engine/admin"
 	"mbusproxy/engine/calls"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schedule"
@@ -43,6 +44,7 @@ type scheduler struct {
 	held time.Time // until then nothing is looked for: what is due somebody has locked
 
 	limit   time.Duration // of one post
+	slice   time.Duration // of one turn; 0: none
 	failing failingTick   // the last one that has failed because of the server
 }
 
@@ -104,7 +106,11 @@ func (s *scheduler) Tick(ctx context.Context, conn *pgx.Conn) (posted int, err e
 	if s.due.IsZero() || time.Now().Before(s.due) {
 		return 0, nil
 	}
+	began := time.Now()
 	for n := range ticksAtOnce {
+		if n > 0 && s.slice > 0 && time.Since(began) >= s.slice {
+			return posted, nil
+		}
 		var found bool
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
 			var one bool
@@ -183,7 +189,7 @@ func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool,
 			last, posted = &latest, true
 		}
 	}
-	if _, err := tx.Exec(ctx, moveOnSQL, c.name, next, last, missed, failed); err != nil {
+	if _, err := tx.Exec(ctx, moveOnSQL, c.name, next, last, missed, admin.Storable(tx.Conn(), failed)); err != nil {
 		return true, false, fmt.Errorf("moving schedule %q on: %w", c.name, err)
 	}
 	if s.failing.name == c.name {

@@ -13,19 +13,26 @@ import (
 )
 
 const (
-	turnSemaphores = 500                    // looked at in one turn
-	turnGrants     = 1000                   // grants and requests in one transaction
-	passAtLeast    = 50                     // semaphores of a full pass looked at in one turn
-	passTurn       = 20 * time.Millisecond  // what a turn may take longer for them, about
-	passDuty       = 5                      // a pass rests this many times as long as it worked
-	mostRemembered = 1 << 20                // running tasks in memory
-	mostFresh      = 200                    // of a semaphore: see slots
-	countInterval  = time.Second            // between two looks at the tables' counters
-	quietEnough    = 3 * time.Second        // after a change: counters that move now tell of direct writes
-	busyInterval   = 50 * time.Millisecond  // until rows that were locked are tried again
-	leadInterval   = 150 * time.Millisecond // between two questions whether the one that leads is gone
-	granterService = "granter"              // the row of mbus4.service by which one leads
-	grantChannel   = "mbus4_semaphore"      // for NOTIFY among Granters
+	turnSemaphores  = 500                    // looked at in one turn
+	turnGrants      = 1000                   // grants and requests in one transaction
+	passAtLeast     = 50                     // semaphores of a full pass looked at in one turn
+	passTurn        = 20 * time.Millisecond  // what a turn may take longer for them, about
+	passDuty        = 5                      // a pass rests this many times as long as it worked
+	mostRemembered  = 1 << 18                // running tasks in memory, of which a semaphore counts
+	slotsSize       = 8                      // so many
+	mostRunning     = 100_000                // slots that a semaphore gives at a time, whatever its limit
+	mostChanged     = 1 << 17                // semaphores that are to be looked at, before all are
+	mostFollowed    = 5000                   // entries of the log read at once
+	mostTasks       = 20_000                 // and tasks that they name
+	mostFresh       = 200                    // of a semaphore: see slots
+	countInterval   = time.Second            // between two looks at the tables' counters
+	quietEnough     = 3 * time.Second        // after a change: counters that move now tell of direct writes
+	busyInterval    = 50 * time.Millisecond  // until rows that were locked are tried again
+	discardInterval = time.Minute            // between two looks for entries that nobody is to read
+	discardDuty     = 20                     // it rests this many times as long as it worked
+	leadInterval    = 150 * time.Millisecond // between two questions whether the one that leads is gone
+	granterService  = "granter"              // the row of mbus4.service by which one leads
+	grantChannel    = "mbus4_semaphore"      // for NOTIFY among Granters
 )
 
 // allocator gives the slots of semaphores to the tasks that wait and asks running ones to leave.
@@ -68,12 +75,15 @@ type allocator struct {
 	notedAt    time.Time // when the first transaction of this proxy has ended that the log was not read after; zero: none is known
 
 	passing   bool // a full pass is under way
+	passAgain bool // and another one is to follow
 	passFrom  int32
 	passSize  int
 	passCount int
 	passWork  time.Duration
 	passedAt  time.Time // when the last one began
 	passRest  time.Time // and when the next one may
+
+	discardAt time.Time // when to look for entries of the log that nobody is to read
 
 	counted   int64 // the counters
 	countedAt time.Time
@@ -113,7 +123,11 @@ func (g *allocator) turn(ctx context.Context, conn *pgx.Conn) (out turned, err e
 	if out.Leads, err = g.lead(ctx, conn); err != nil || !out.Leads {
 		return out, err
 	}
-	if out.Changes, err = g.follow(ctx, conn); err != nil {
+	var behind bool
+	if out.Changes, behind, err = g.follow(ctx, conn); err != nil {
+		return out, err
+	}
+	if err := g.discard(ctx, conn); err != nil {
 		return out, err
 	}
 	if err := g.watch(ctx, conn); err != nil {
@@ -152,7 +166,7 @@ func (g *allocator) turn(ctx context.Context, conn *pgx.Conn) (out turned, err e
 		out.Passed, out.Took = g.passCount, time.Since(g.passedAt)
 		g.passCount = 0
 	}
-	out.More = len(g.changed) > 0 || g.passing
+	out.More = len(g.changed) > 0 || g.passing || behind
 	out.Busy = len(g.busy) > 0
 	if out.Changes+out.Granted+out.Asked > 0 {
 		g.quietFrom = time.Now()
@@ -180,7 +194,8 @@ func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out 
 		if f.skipped {
 			continue
 		}
-		grant, ask := decide(f.active, f.tryRelease, f.slots.running, f.waiting, f.slots.busy)
+		active := min(f.active, max(mostRunning, len(f.slots.running)))
+		grant, ask := decide(active, f.tryRelease, f.slots.running, f.waiting, f.slots.busy)
 		if room := turnGrants - o.size(); len(grant)+len(ask) > room {
 			grant, ask = grant[:min(len(grant), room)], ask[:min(len(ask), room)]
 			g.changed[f.id] = struct{}{}
@@ -215,7 +230,7 @@ func (g *allocator) settleFront(f *front) {
 	if more || f.given > 0 && f.given < len(f.waiting) && f.displaces(f.given) {
 		g.changed[f.id] = struct{}{}
 	}
-	if len(s.running) == 0 && s.floor == lastPlace && len(s.fresh) == 0 || g.size > mostRemembered {
+	if len(s.running) == 0 && s.floor == lastPlace && len(s.fresh) == 0 || g.full() {
 		delete(g.known, f.id)
 	}
 	if len(g.known) == 0 {
@@ -223,13 +238,25 @@ func (g *allocator) settleFront(f *front) {
 	}
 }
 
+// full reports whether more is remembered than may be. g.size says no less than there is, and is counted again then.
+func (g *allocator) full() bool {
+	if g.size <= mostRemembered {
+		return false
+	}
+	g.size = 0
+	for _, s := range g.known {
+		g.size += slotsSize + len(s.running)
+	}
+	return g.size > mostRemembered
+}
+
 // forget makes everything that is remembered void.
 func (g *allocator) forget() {
 	g.leads, g.term, g.seen, g.size = nil, 0, "", 0
 	g.known, g.changed, g.busy, g.due = map[int32]*slots{}, map[int32]struct{}{}, map[int32]time.Time{}, map[int32]time.Time{}
 	g.followedAt = time.Time{}
-	g.passing, g.passedAt, g.passRest = false, time.Time{}, time.Time{}
-	g.countedAt = time.Time{}
+	g.passing, g.passAgain, g.passedAt, g.passRest = false, false, time.Time{}, time.Time{}
+	g.countedAt, g.discardAt = time.Time{}, time.Time{}
 }
 
 // lead tries to become the one allocator that works in the database.
@@ -263,14 +290,12 @@ func (g *allocator) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return true, nil
 }
 
-// A full pass follows, so whatever the log says now is of no use.
-const beginTermSQL = `
-with gone as (delete from mbus4.semaphore_change returning 1)
-select pg_catalog.nextval('mbus4.semaphore_term'), pg_catalog.pg_current_snapshot()::text, (select count(*) from gone)`
+// A full pass follows, so whatever the log says now is of no use, and nobody reads it: see discard.
+const beginTermSQL = `select pg_catalog.nextval('mbus4.semaphore_term'), pg_catalog.pg_current_snapshot()::text`
 
 func (g *allocator) beginTerm(ctx context.Context, conn *pgx.Conn) error {
 	g.forget()
-	if err := conn.QueryRow(ctx, beginTermSQL).Scan(&g.term, &g.seen, nil); err != nil {
+	if err := conn.QueryRow(ctx, beginTermSQL).Scan(&g.term, &g.seen); err != nil {
 		return fmt.Errorf("beginning to lead: %w", err)
 	}
 	return nil

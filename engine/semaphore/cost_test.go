@@ -64,7 +64,7 @@ func TestSemaphoreCost(t *testing.T) {
 		}
 	}
 	held, afresh := s.frontPages("large")
-	log := enginetest.Pages(s.T, s.grants, followSQL, s.granter.seen)
+	log := enginetest.Pages(s.T, s.grants, followSQL, s.granter.seen, mostFollowed, mostTasks)
 	t.Logf("under an old snapshot, after 20,000 grants: %d pages from where the granter remembers, %d from the beginning; %d for the log", held, afresh, log)
 	if held > small+5 || log > 10 {
 		t.Errorf("an old snapshot makes it dearer: %d pages, %d for the log", held, log)
@@ -107,7 +107,7 @@ func TestSemaphorePlans(t *testing.T) {
 			sql  string
 			args []any
 		}{
-			"changes": {followSQL, []any{s.granter.seen}},
+			"changes": {followSQL, []any{s.granter.seen, mostFollowed, mostTasks}},
 			"running": {loadRunningSQL, []any{[]int32{1}}},
 			"front":   {sql.front, look},
 			"fresh":   {sql.fresh, append(look, []int32{1}, []int64{5}, []int32{0}, []int32{1})},

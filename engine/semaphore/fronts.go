@@ -93,6 +93,7 @@ func (g *allocator) load(ctx context.Context, conn *pgx.Conn, ids []int32) error
 		if g.known[id] == nil {
 			missing = append(missing, id)
 			g.known[id] = newSlots()
+			g.size += slotsSize
 		}
 	}
 	if len(missing) == 0 {
@@ -160,7 +161,7 @@ func (g *allocator) fronts(ctx context.Context, conn *pgx.Conn, ids []int32, out
 	args := frontArgs{most: max(10, 2*turnGrants/len(ids))}
 	for _, id := range ids {
 		s := g.known[id]
-		args.add(id, s, max(turnGrants/len(ids), 1))
+		args.add(id, s, min(max(turnGrants/len(ids), 1), max(mostRunning-len(s.running), 0)))
 		clear(s.fresh) // until they are found again
 	}
 	found := make(map[int32]*front, len(ids))

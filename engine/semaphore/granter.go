@@ -213,7 +213,7 @@ func settleGranter(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return fmt.Errorf("setting up the session for semaphores: %w", err)
 	}
-	return nil
+	return admin.ReadBytes(ctx, conn)
 }
 
 // listen waits for the next tick, for the bell, or for a notification.

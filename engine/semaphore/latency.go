@@ -68,7 +68,7 @@ func (g *allocator) since() time.Time {
 
 // noteDue notes that there may be something to grant in a semaphore since then.
 func (g *allocator) noteDue(id int32, since time.Time) {
-	if _, known := g.due[id]; !known && !since.IsZero() {
+	if _, known := g.due[id]; !known && !since.IsZero() && len(g.due) < mostChanged {
 		g.due[id] = since
 	}
 }

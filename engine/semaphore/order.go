@@ -1,6 +1,7 @@
 package semaphore
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -43,7 +44,7 @@ func (t slotTask) compare(u slotTask) int {
 	if c := t.place.compare(u.place); c != 0 {
 		return c
 	}
-	return int(min(max(t.id-u.id, -1), 1)) // rows written by hand may share an arrival
+	return cmp.Compare(t.id, u.id) // rows written by hand may share an arrival, and have any number
 }
 
 // slots is what the allocator remembers of one semaphore.

@@ -80,14 +80,15 @@ func Context(t *testing.T) context.Context {
 // NewDatabase makes an empty database that goes with the test, and gives its name.
 func NewDatabase(t *testing.T) string {
 	t.Helper()
-	return newDatabase(t, "template1")
+	return NewDatabaseOf(t, "template template1 strategy file_copy")
 }
 
-func newDatabase(t *testing.T, template string) string {
+// NewDatabaseOf is NewDatabase with these options of CREATE DATABASE.
+func NewDatabaseOf(t *testing.T, options string) string {
 	t.Helper()
 	name := fmt.Sprintf("engine_%d_%d", os.Getpid(), databases.Add(1))
 	conn := Connect(t, "postgres")
-	Exec(t, conn, "create database "+name+" template "+template+" strategy file_copy")
+	Exec(t, conn, "create database "+name+" "+options)
 	t.Cleanup(func() {
 		conn := Connect(t, "postgres")
 		Exec(t, conn, "drop database if exists "+name+" with (force)")
@@ -107,7 +108,7 @@ func Installed(t *testing.T) string {
 		Prepare(t, conn)
 		admin.Close(context.Background(), conn)
 	})
-	return newDatabase(t, name)
+	return NewDatabaseOf(t, "template "+name+" strategy file_copy")
 }
 
 var makeTemplate sync.Once
