@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ const (
 	tickPast    = 500 * time.Microsecond // how much later than it is due a tick is looked for, against rounding
 	postLimit   = 5 * time.Second        // that one post may take
 	mostFailing = 5                      // how often in a row one post may fail because of the server
+	longPost    = 100 * time.Millisecond // after which an owner rests, backlogFactor times as long as the post took
 )
 
 // scheduler posts what schedules (mbus4.schedule) have due. Any number of schedulers may work at
@@ -37,11 +39,17 @@ const (
 // client has made so large that it takes long, or takes the server's memory, does not pass: the
 // schedules behind it would wait for ever.
 //
+// Owners take turns, for a role may have thousands of schedules that are due each second. One whose
+// post has taken long rests, and only its own schedules wait for that.
+//
 // The time is the server's. A clock set back makes schedules wait until it is again where it was.
 type scheduler struct {
 	post string    // the statement that posts a tick
 	due  time.Time // by the proxy's clock, when the next tick is looked for; zero: there are no schedules
 	held time.Time // until then nothing is looked for: what is due somebody has locked
+
+	last    string               // the owner who had the last turn
+	resting map[string]time.Time // owners, and until when
 
 	limit   time.Duration // of one post
 	slice   time.Duration // of one turn; 0: none
@@ -66,7 +74,7 @@ func (f *failingTick) add(name, said string) {
 func newScheduler(hstoreSchema string) *scheduler {
 	// Messages that wait for others are woken by their deliverers; for a post it makes no
 	// difference whether there are any.
-	return &scheduler{post: calls.New().ScheduledPost(calls.Site{HstoreSchema: hstoreSchema}), limit: postLimit}
+	return &scheduler{post: calls.New().ScheduledPost(calls.Site{HstoreSchema: hstoreSchema}), resting: map[string]time.Time{}, limit: postLimit}
 }
 
 // dueSQL is an expression: in how many seconds a schedule is due next, null where there are none.
@@ -138,18 +146,32 @@ type claimed struct {
 	may                     bool // its owner may post
 }
 
-// The schedule that is due longest, locked. It is read again once it is locked, so one that was
-// moved on meanwhile is left out. Clients may write the table themselves: of texts that no schedule
-// has only so much is read that they are refused.
+// The schedule of the next owner behind $1 that is due longest, locked; those of the owners $2 are left out. It is read
+// again once it is locked, so one that was moved on meanwhile is left out, too. Clients may write the
+// table themselves: of texts that no schedule has only so much is read that they are refused.
 const claimSQL = `
+with recursive owner (name) as (
+	(select s.owner from mbus4.schedule s order by s.owner limit 1)
+	union all
+	select (select s.owner from mbus4.schedule s where s.owner > o.name order by s.owner limit 1)
+	from owner o
+	where o.name is not null
+), turn as materialized (
+	select o.name from owner o where o.name is not null and o.name <> all ($2::name[]) order by o.name <= $1::name, o.name
+)
 select s.name, pg_catalog.left(s.cron, 300), pg_catalog.left(s.timezone, 100), s.owner::text, s.changed, pg_catalog.clock_timestamp(), s.next_at,
        exists (select from pg_catalog.pg_roles r where r.rolname = s.owner and pg_catalog.has_schema_privilege(r.oid, 'mbus4', 'usage')
                                                      and pg_catalog.has_table_privilege(r.oid, 'mbus4.message', 'insert'))
-from mbus4.schedule s
-where s.next_at is null or s.next_at <= pg_catalog.clock_timestamp()
-order by s.next_at nulls first
-limit 1
-for update of s skip locked`
+from turn o
+cross join lateral (
+	select s.name, s.cron, s.timezone, s.owner, s.changed, s.next_at
+	from mbus4.schedule s
+	where s.owner = o.name and coalesce(s.next_at, '-infinity') <= (select pg_catalog.clock_timestamp())
+	order by coalesce(s.next_at, '-infinity')
+	limit 1
+	for update of s skip locked
+) s
+limit 1`
 
 const moveOnSQL = `
 update mbus4.schedule
@@ -159,13 +181,14 @@ where name = $1`
 // tickOne deals with one schedule that is due: found says that there was one, posted that its tick was.
 func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool, err error) {
 	var c claimed
-	err = tx.QueryRow(ctx, claimSQL).Scan(&c.name, &c.cron, &c.zone, &c.owner, &c.changed, &c.now, &c.next, &c.may)
+	err = tx.QueryRow(ctx, claimSQL, s.last, s.rests()).Scan(&c.name, &c.cron, &c.zone, &c.owner, &c.changed, &c.now, &c.next, &c.may)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, false, nil
 	}
 	if err != nil {
 		return false, false, fmt.Errorf("looking for schedules that are due: %w", err)
 	}
+	s.last = c.owner
 	var (
 		next, last *time.Time
 		missed     int64
@@ -180,7 +203,12 @@ func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool,
 	default:
 		latest, before := plan.Latest(*c.next, c.now)
 		next, missed = after(plan, latest), before
-		if failed, err = s.postTick(ctx, tx, c, latest); err != nil {
+		began := time.Now()
+		failed, err = s.postTick(ctx, tx, c, latest)
+		if took := time.Since(began); took > longPost {
+			s.resting[c.owner] = began.Add((1 + backlogFactor) * took)
+		}
+		if err != nil {
 			return true, false, err
 		}
 		if failed != nil {
@@ -196,6 +224,13 @@ func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool,
 		s.failing = failingTick{}
 	}
 	return true, posted, nil
+}
+
+// rests gives the owners that rest.
+func (s *scheduler) rests() []string {
+	now := time.Now()
+	maps.DeleteFunc(s.resting, func(_ string, until time.Time) bool { return now.After(until) })
+	return slices.AppendSeq([]string{}, maps.Keys(s.resting))
 }
 
 func after(plan schedule.Schedule, t time.Time) *time.Time {

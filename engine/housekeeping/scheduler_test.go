@@ -242,3 +242,54 @@ func TestSchedulerGoesOn(t *testing.T) {
 	s.want("good", "select headers operator(public.->) 'schedule' from mbus4.message")
 	s.want("0", "select current_setting('statement_timeout')")
 }
+
+// A role that has thousands of schedules due gets every second turn, and one whose posts take long rests.
+func TestScheduleOwnersTakeTurns(t *testing.T) {
+	s := newScheduling(t)
+	greedy, slow := enginetest.NewRole(t, s.name), enginetest.NewRole(t, s.name)
+	for _, role := range []string{greedy, slow} {
+		enginetest.Exec(t, s.conn, "grant mbus4_user to "+role)
+	}
+	const past = "timestamptz '2020-01-01 00:00Z'"
+	for role, schedules := range map[string]int{greedy: 3000, slow: 3, "postgres": 5} {
+		enginetest.Exec(t, s.conn, "set role "+role)
+		enginetest.Exec(t, s.conn, "insert into mbus4.schedule (name, cron, timezone, qname) select $1 || n, '@yearly', 'UTC', 'q' from generate_series(1, $2) n", role, schedules)
+		enginetest.Exec(t, s.conn, "reset role")
+	}
+	// The greedy one's are due longest.
+	enginetest.Exec(t, s.conn, "update mbus4.schedule set next_at = "+past+" + case owner when $1 then interval '0' else interval '1 s' end", greedy)
+	enginetest.Exec(t, s.conn, `create function public.hinder() returns trigger language plpgsql as $$ begin
+		if new.headers operator(public.->) 'schedule' like '`+slow+`%' then perform pg_sleep(0.15); end if;
+		return new;
+	end $$;
+	create trigger hinder before insert on mbus4.message for each row execute function public.hinder()`)
+	one := newScheduler("public")
+	one.due, one.slice = time.Now(), time.Nanosecond
+	for range 11 {
+		if n, err := one.Tick(enginetest.Context(t), s.conn); n != 1 || err != nil {
+			t.Fatalf("%d posts, %v", n, err)
+		}
+	}
+	s.want("5 5 1", fmt.Sprintf(`select concat_ws(' ', count(*) filter (where name like 'postgres%%'), count(*) filter (where name like '%s%%'), count(*) filter (where name like '%s%%')) from mbus4.schedule where last_at is not null`, greedy, slow))
+	if until := time.Until(one.resting[slow]); until > time.Minute || len(one.resting) > 1 {
+		t.Errorf("resting: %v", one.resting)
+	}
+	delete(one.resting, slow)
+	for range 2 {
+		if _, err := one.Tick(enginetest.Context(t), s.conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.want("2", "select count(*)::text from mbus4.schedule where last_at is not null and name like '"+slow+"%'")
+}
+
+// However many schedules there are, finding the next one reads few pages.
+func TestScheduleClaimReadsFewPages(t *testing.T) {
+	s := newScheduling(t)
+	enginetest.Exec(t, s.conn, "insert into mbus4.schedule (name, cron, timezone, qname) select 's' || n, '@yearly', 'UTC', 'q' from generate_series(1, 20000) n")
+	enginetest.Exec(t, s.conn, "update mbus4.schedule set next_at = now() + interval '1 h'")
+	enginetest.Exec(t, s.conn, "vacuum mbus4.schedule")
+	if n := enginetest.Pages(t, s.conn, claimSQL, "", []string{}); n > 40 {
+		t.Errorf("%d pages", n)
+	}
+}

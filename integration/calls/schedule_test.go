@@ -97,6 +97,23 @@ func TestSchedule(t *testing.T) {
 	harness.Want(t, conn, `[1, {"a": null}]|json`, "select payload, headers->'schedule' from mbus4.consume_json('q', wait => '20s')")
 }
 
+// A role has room for 10,000 schedules; those that it has it may change.
+func TestSchedulesOfARoleAreBounded(t *testing.T) {
+	t.Parallel()
+	mine, theirs := harness.NewRole(t), harness.NewRole(t)
+	database := harness.NewQueueDatabase(t, "q")
+	harness.Admin(t, "grant mbus4_user to "+mine+", "+theirs)
+	conn, other := harness.ConnectAs(t, harness.Proxied(), database, mine), harness.ConnectAs(t, harness.Proxied(), database, theirs)
+	harness.Ask(t, conn, "insert into mbus4.schedule (name, cron, timezone, qname) select 's' || n, '@yearly', 'UTC', 'q' from generate_series(1, 9998) n")
+	harness.Refused(t, conn, "54000", "select mbus4.schedule('t' || n, '@yearly', 'q') from generate_series(1, 3) n")
+	harness.Ask(t, conn, "select mbus4.schedule('t' || n, '@yearly', 'q') from generate_series(1, 2) n")
+	harness.Refused(t, conn, "54000", "select mbus4.schedule('u', '@yearly', 'q')")
+	harness.Ask(t, conn, "select mbus4.schedule('t1', '@daily', 'q')")
+	harness.Ask(t, other, "select mbus4.schedule('theirs', '@yearly', 'q')")
+	harness.Want(t, conn, "t", "select mbus4.unschedule('t1')")
+	harness.Ask(t, conn, "select mbus4.schedule('u', '@yearly', 'q')")
+}
+
 // A schedule is part of the transaction that makes it.
 func TestScheduleRollback(t *testing.T) {
 	t.Parallel()

@@ -18,10 +18,12 @@ create table if not exists mbus4.schedule (
     last_error text -- of the last tick; null: it was posted
 ) with (vacuum_truncate = off);
 create index if not exists schedule_next on mbus4.schedule (next_at nulls first);
+create index if not exists schedule_turn on mbus4.schedule (owner, (coalesce(next_at, '-infinity'))); -- owners take turns
 
 -- Some pages that stay make the index the cheapest way from the start, and without statistics it stays so: see baseline/02_messages.sql.
 alter table mbus4.schedule
     alter column name set statistics 0,
+    alter column owner set statistics 0,
     alter column next_at set statistics 0;
 {{.Check}}
 insert into mbus4.schedule (name, cron, timezone, qname) select n::text, repeat(md5(n::text), 32), '', '' from generate_series(1, 200) n;

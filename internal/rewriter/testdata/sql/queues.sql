@@ -452,6 +452,11 @@ mbus4_call1_asked as materialized (
         coalesce(a.timezone, 'UTC') as timezone,
         a.data as data, a.headers as headers, a.properties,
         case
+            when a.n + (select count(*) from (select from mbus4.schedule s where s.owner = current_user limit 10000) s) > 10000
+                and not exists (select from mbus4.schedule s where s.name = a.name)
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 54000 role "%s" has 10000 schedules, and no room for more', current_user
+                )::int::text
             when pg_catalog.length(a.name) between 1 and 200 then a.name
             else pg_catalog.format(
                 'mbus4-error 1 _session_secret_ 22023 the name of a schedule must have 1 to 200 characters, not %s',
