@@ -41,18 +41,8 @@ type Names struct {
 	Mark string
 	// Hstore is the schema that holds hstore, quoted where it has to be.
 	Hstore string
-	// Bound says that the text is not a client's to run: it names hstore's functions and operators in BoundHstore.
-	Bound bool
 	// Arg returns the SQL of an argument, cast to its type. Where it is nil there is a Place for it.
 	Arg func(param string) string
-}
-
-// HstoreFunctions is the schema in which the text finds functions and operators of hstore, and the type where it casts.
-func (n Names) HstoreFunctions() string {
-	if n.Bound {
-		return BoundHstore
-	}
-	return n.Hstore
 }
 
 // Argument is the SQL of an argument.

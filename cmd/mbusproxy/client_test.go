@@ -221,7 +221,7 @@ func TestClientsMisused(t *testing.T) {
 		{[]string{"queues", "--dsn", "host=127.0.0.1 port=1"}, exitFailure, "cannot connect: ", "--dsn or PGHOST"},
 		{[]string{"queues", "--dsn", "nonsense"}, exitFailure, "the DSN cannot be used", "postgresql://"},
 		{[]string{"why", "x", "--dsn", server.DSN("misused")}, exitFailure, "42883: function mbus4.why", "go through the proxy"},
-		{[]string{"queues", "--dsn", server.DSN("template1")}, exitFailure, "42P01", "go through the proxy"},
+		{[]string{"queues", "--dsn", server.DSN("template1")}, exitFailure, "3F000", "go through the proxy"},
 		{[]string{"queues", "--dsn", strings.Replace(dsn, "user=postgres", "user=misused_reader", 1)}, exitFailure, "42501", "mbus4_user"},
 	} {
 		p := run1(t, []string{"MBUS_DSN=" + dsn}, c.args...)

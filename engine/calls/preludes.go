@@ -20,8 +20,6 @@ const runBatch = 100
 type Site struct {
 	HstoreSchema string // quoted where it has to be
 	Ordered      bool   // messages wait for others
-	// Bound says that the SQL does not run with the rights of the client whose call it serves: see sqlfuncs.BoundHstore.
-	Bound bool
 }
 
 // PreludeCall is a call that takes a prelude statement: one of its own, which runs on the client's session, in its
@@ -207,8 +205,6 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 		}
 		return otherwise
 	}
-	// What follows runs with the rights of whoever makes the view, for others.
-	site.Bound = true
 	noHstore := "null::" + sqlfuncs.BoundHstore + ".hstore"
 	quoted := sqlfuncs.QuoteLiteral(queue)
 	consume := t.statement(site, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")

@@ -313,7 +313,7 @@ func (t *Texts) put(p pieces, names sqlfuncs.Names, condition string) string {
 		case markPlace:
 			b.WriteString(names.Mark)
 		case hstorePlace:
-			b.WriteString(names.HstoreFunctions())
+			b.WriteString(sqlfuncs.BoundHstore)
 		case conditionPlace:
 			b.WriteString(condition)
 		default:

@@ -169,7 +169,7 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 	types = append(types, "pg_catalog.text")
 
 	names := sqlfuncs.Names{
-		Call: "mbus4_call", Called: sqlfuncs.QuoteIdent(f.Serves), Hstore: hstoreSchema, Bound: true,
+		Call: "mbus4_call", Called: sqlfuncs.QuoteIdent(f.Serves), Hstore: hstoreSchema,
 		Number: "pg_catalog.split_part(" + mark + ", ' ', 1)::pg_catalog.int4",
 		Mark:   "'||" + mark + "||'",
 		Arg:    func(param string) string { return args[param] },
@@ -271,6 +271,6 @@ func (t *Texts) helper(helper, name, hstoreSchema string) Definition {
 	values := newScope(shape{})
 	values["Signature"], values["HstoreType"] = d.Signature, hstoreSchema+".hstore"
 	text := t.fill("whole/"+helper, values)
-	d.Create = t.put(strings.Split(text, zero), sqlfuncs.Names{Mark: "'||$1||'", Hstore: hstoreSchema, Bound: true}, "")
+	d.Create = t.put(strings.Split(text, zero), sqlfuncs.Names{Mark: "'||$1||'", Hstore: hstoreSchema}, "")
 	return d
 }

@@ -67,7 +67,7 @@ func funcNamed(name string) *sqlfuncs.Func {
 // ownNames are the names in such a statement. mark goes into the markers of its errors: the call's number and,
 // where there is a session, its secret.
 func ownNames(mark string, site Site) sqlfuncs.Names {
-	return sqlfuncs.Names{Call: "mbus4_call", Number: "0", Mark: mark, Hstore: site.HstoreSchema, Bound: site.Bound}
+	return sqlfuncs.Names{Call: "mbus4_call", Number: "0", Mark: mark, Hstore: site.HstoreSchema}
 }
 
 // argColumns names the columns of mbus4_call_args.
@@ -89,13 +89,12 @@ func (t *Texts) Statement(function, columns, hstoreSchema string) string {
 	for i, p := range params {
 		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(hstoreSchema)))
 	}
-	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, Site{HstoreSchema: hstoreSchema, Bound: true}), params, columns, strings.Join(args, ", "))
+	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, Site{HstoreSchema: hstoreSchema}), params, columns, strings.Join(args, ", "))
 }
 
 // ScheduledPost returns a statement of the engine's own that posts what the schedule named $1 is
 // for, with its tick $2 in the headers, and gives the iid.
 func (t *Texts) ScheduledPost(site Site) string {
-	site.Bound = true
 	return t.statement(site, "post", "mbus4_call.post", storedMark, t.fill("whole/scheduled", map[string]string{"Hstore": sqlfuncs.BoundHstore}))
 }
 
@@ -116,7 +115,6 @@ var ownMarker = regexp.MustCompile(`"mbus4-error ` + storedMark + ` ([0-9A-Z]{5}
 // statement's own to write before them.
 func (t *Texts) Posting(site Site, queue string) (columns, ctes string) {
 	f := funcNamed("post")
-	site.Bound = true
 	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered, Fixed: map[string]bool{"qname": true}}
 	names := ownNames(storedMark, site)
 	names.Arg = func(string) string { return sqlfuncs.QuoteLiteral(queue) + "::pg_catalog.text" }

@@ -7,101 +7,24 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/refusal"
+	"mbusproxy/trust"
 )
 
 // The statements of the engine run with the rights of the admin role. So whatever they may run in turn (a
 // function of schema mbus4, a trigger of its tables) must belong to somebody whom the admin role trusts anyway: to
-// itself, to a superuser, or to a role that was granted to it by a superuser or by one who may create roles. (Others
-// may grant roles that they administer: such a membership says nothing.)
+// itself, to a superuser, or to a role that was granted to it by somebody who could act as it anyway. (Others may grant
+// roles that they administer, a superuser's too: such a membership says nothing.)
 
 // The same holds for what they depend on in other schemas, above all the functions of hstore: schemas can be renamed, but
 // bodies that are parsed, operators and columns keep the OIDs of what they stand for (baseline/00_hstore.sql). So what they
 // stand for is looked at each time, and before the engine uses what it has just made.
 
-// untrustedSQL finds the first thing that belongs to somebody else, as one row: whether there is a schema mbus4 at all, what
-// the thing is, and whose; nulls where there is none.
-const untrustedSQL = `
-with trusted as materialized (
-	select r.oid
-	from pg_catalog.pg_roles r
-	where r.rolsuper or r.rolname = current_user
-	   or exists (select from pg_catalog.pg_auth_members m
-	              join pg_catalog.pg_roles me on me.oid = m.member and me.rolname = current_user
-	              join pg_catalog.pg_roles g on g.oid = m.grantor and (g.rolsuper or g.rolcreaterole)
-	              where m.roleid = r.oid)
-), home as materialized (
-	select n.oid from pg_catalog.pg_namespace n where n.nspname in ('mbus4', 'mbus4_hstore')
-), thing (place, kind, oid, what, owner) as materialized (
-	select 2, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, 'relation ' || c.oid::pg_catalog.regclass, c.relowner
-	from pg_catalog.pg_class c where c.relnamespace in (select oid from home)
-	union all
-	select 3, 'pg_catalog.pg_proc'::pg_catalog.regclass, p.oid, 'function ' || p.oid::pg_catalog.regprocedure, p.proowner
-	from pg_catalog.pg_proc p where p.pronamespace in (select oid from home)
-	union all
-	select 4, 'pg_catalog.pg_operator'::pg_catalog.regclass, o.oid, 'operator ' || o.oid::pg_catalog.regoperator, o.oprowner
-	from pg_catalog.pg_operator o where o.oprnamespace in (select oid from home)
-	union all
-	select 5, 'pg_catalog.pg_type'::pg_catalog.regclass, t.oid, 'type ' || pg_catalog.format_type(t.oid, null), t.typowner
-	from pg_catalog.pg_type t where t.typnamespace in (select oid from home)
-), part (kind, oid) as (
-	select t.kind, t.oid from thing t
-	union all
-	select 'pg_catalog.pg_trigger'::pg_catalog.regclass, g.oid
-	from pg_catalog.pg_trigger g join thing t on t.place = 2 and t.oid = g.tgrelid
-	union all
-	select 'pg_catalog.pg_rewrite'::pg_catalog.regclass, r.oid
-	from pg_catalog.pg_rewrite r join thing t on t.place = 2 and t.oid = r.ev_class
-	union all
-	select 'pg_catalog.pg_attrdef'::pg_catalog.regclass, a.oid
-	from pg_catalog.pg_attrdef a join thing t on t.place = 2 and t.oid = a.adrelid
-	union all
-	select 'pg_catalog.pg_policy'::pg_catalog.regclass, l.oid
-	from pg_catalog.pg_policy l join thing t on t.place = 2 and t.oid = l.polrelid
-	union all
-	select 'pg_catalog.pg_constraint'::pg_catalog.regclass, k.oid
-	from pg_catalog.pg_constraint k join thing t on t.place = 2 and t.oid = k.conrelid or t.place = 5 and t.oid = k.contypid
-), used as materialized ( -- by what is ours
-	select distinct d.refclassid as kind, d.refobjid as oid
-	from part p
-	join pg_catalog.pg_depend d on d.classid = p.kind and d.objid = p.oid
-	where not exists (select from thing t where t.kind = d.refclassid and t.oid = d.refobjid)
-)
-select exists (select from pg_catalog.pg_namespace n where n.nspname = 'mbus4'), y.what, y.owner
-from (select) one
-left join (
-	select x.what, pg_catalog.pg_get_userbyid(x.owner)::text as owner
-	from (
-		select 1 as place, 'schema ' || n.nspname as what, n.nspowner as owner
-		from pg_catalog.pg_namespace n where n.nspname in ('mbus4', 'mbus4_views', 'mbus4_hstore')
-		union all
-		select t.place, t.what, t.owner from thing t
-		union all
-		select 6, 'function ' || p.oid::pg_catalog.regprocedure || ', which schema mbus4 uses,', p.proowner
-		from used u join pg_catalog.pg_proc p on p.oid = u.oid where u.kind = 'pg_catalog.pg_proc'::pg_catalog.regclass
-		union all
-		select 7, 'type ' || pg_catalog.format_type(t.oid, null) || ', which schema mbus4 uses,', t.typowner
-		from used u join pg_catalog.pg_type t on t.oid = u.oid where u.kind = 'pg_catalog.pg_type'::pg_catalog.regclass
-		union all
-		select 8, 'operator ' || o.oid::pg_catalog.regoperator || ', which schema mbus4 uses,', o.oprowner
-		from used u join pg_catalog.pg_operator o on o.oid = u.oid where u.kind = 'pg_catalog.pg_operator'::pg_catalog.regclass
-		union all
-		select 9, 'relation ' || c.oid::pg_catalog.regclass || ', which schema mbus4 uses,', c.relowner
-		from used u join pg_catalog.pg_class c on c.oid = u.oid where u.kind = 'pg_catalog.pg_class'::pg_catalog.regclass
-		union all
-		select 10, 'collation ' || c.oid::pg_catalog.regcollation || ', which schema mbus4 uses,', c.collowner
-		from used u join pg_catalog.pg_collation c on c.oid = u.oid where u.kind = 'pg_catalog.pg_collation'::pg_catalog.regclass
-		union all
-		select 11, 'operator class ' || pg_catalog.quote_ident(c.opcname) || ', which schema mbus4 uses,', c.opcowner
-		from used u join pg_catalog.pg_opclass c on c.oid = u.oid where u.kind = 'pg_catalog.pg_opclass'::pg_catalog.regclass
-	) x
-	where x.owner not in (select t.oid from trusted t)
-	order by x.place, x.what
-	limit 1
-) y on true`
+// Package trust has the question.
 
-// checkSQL fails, in a transaction that makes what it looks at, where untrustedSQL finds something. It stands in steps as
+// checkSQL fails, in a transaction that makes what it looks at, where the question finds something. It stands in steps as
 // {{.Check}}, before anything of what they have made is used.
-const checkSQL = `select pg_catalog.format('` + untrustedMark + `%s` + untrustedOwner + `%s', u.what, u.owner)::pg_catalog.int4 from (` + untrustedSQL + `) u (there, what, owner) where u.what is not null;`
+var checkSQL = `select pg_catalog.format('` + untrustedMark + `%s` + untrustedOwner + `%s', u.what, u.whose)::pg_catalog.int4 from (` +
+	trust.ForEngine() + `) u (role, database, reads, absent, what, whose, mend) where u.what <> '';`
 
 // untrustedMark begins the text that checkSQL fails with, and untrustedOwner stands in it before the owner.
 const (
@@ -113,14 +36,14 @@ const (
 // such a thing. It reports whether the schema is there: only then may its name be used, for a schema of somebody who is
 // trusted nobody else can drop or rename, while one that is not there anybody may make the next moment.
 func checkTrust(ctx context.Context, conn *pgx.Conn, in *Installation) (there bool, err error) {
-	var what, owner *string
-	if err := conn.QueryRow(ctx, untrustedSQL).Scan(&there, &what, &owner); err != nil {
-		return false, fmt.Errorf("looking for the owners of schema mbus4: %w", err)
+	answer, err := trust.Scan(conn.QueryRow(ctx, trust.ForEngine()))
+	if err != nil {
+		return false, err
 	}
-	if what == nil {
-		return there, nil
+	if answer.What == "" {
+		return !answer.Absent, nil
 	}
-	return there, distrust(in, *what, *owner)
+	return !answer.Absent, distrust(in, answer.What, answer.Whose)
 }
 
 // distrust is the refusal where something belongs to somebody whom the engine's role has no reason to trust.

@@ -20,7 +20,7 @@ import (
 // newPage makes the web page that is served on a listener.
 func newPage(m *monitor, r *rewriter.Rewriter, l net.Listener) (*web.Page, error) {
 	p, err := web.New(web.Config{
-		Version: m.cfg.Version, Dial: m.server.Dial, Trusting: m.cfg.PageTrust, Database: upstreamDatabase(m.cfg), ConsoleRole: m.cfg.ConsoleRole,
+		Version: m.cfg.Version, Dial: m.server.Dial, Trusting: m.cfg.PageTrust, Database: upstreamDatabase(m.cfg), ConsoleRole: m.cfg.ConsoleRole, Admin: userOf(m.cfg.Admin),
 		Proxy: m.server.Stats, End: m.server.EndSession, Calls: r.Calls, Condition: m.condition,
 		Loopback: isLoopback(l.Addr()), Plain: m.cfg.HTTPPlain, HasTLS: m.server.TLS() != nil, Cookie: cookieName(l.Addr()), Log: m.log,
 	})

@@ -32,8 +32,19 @@ func Connect(ctx context.Context, dsn string, notice func(string)) (*Session, er
 	return &Session{conn: conn, dsn: dsn, types: map[uint32]string{}}, nil
 }
 
-// Open opens a connection as Connect does, with a name by which the server shows it.
-func Open(ctx context.Context, dsn, name string) (*pgx.Conn, error) { return open(ctx, dsn, name, nil) }
+// Open opens a connection as Connect does, with a name by which the server shows it, and has the proxy serve the database.
+// It fails where something there is not to be trusted.
+func Open(ctx context.Context, dsn, name string) (*pgx.Conn, error) {
+	conn, err := open(ctx, dsn, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := serve(ctx, conn); err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return conn, nil
+}
 
 func open(ctx context.Context, dsn, name string, notice func(string)) (*pgx.Conn, error) {
 	return openAt(ctx, dsn, "", name, notice)
@@ -57,7 +68,7 @@ func openAt(ctx context.Context, dsn, database, name string, notice func(string)
 	cfg.RuntimeParams["DateStyle"] = "ISO"
 	// The owner of a database chooses the search_path of sessions in it, and with it whose
 	// operators a statement means that names no schema.
-	cfg.RuntimeParams["search_path"] = "pg_catalog"
+	cfg.RuntimeParams["search_path"] = "pg_catalog, pg_temp"
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if notice != nil {
 			notice(n.Message)

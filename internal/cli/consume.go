@@ -23,7 +23,7 @@ func (s *Session) Consume(ctx context.Context, c Consumption, out Out) error {
 	if c.Wait != "" {
 		wait = &c.Wait
 	}
-	return s.inTransaction(ctx, func(pgx.Tx) error {
+	return s.act(ctx, func(ctx context.Context, _ pgx.Tx) error {
 		r, err := s.query(ctx, `select iid, added, delayed_until, expires, headers, properties, data, payload
 from mbus4.consume_json($1, $2, amt => $3, wait => $4)`, c.Queue, c.Consumer, c.Amount, wait)
 		if err != nil {

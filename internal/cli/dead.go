@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"mbusproxy/internal/bulk"
@@ -41,20 +42,26 @@ func (s *Session) selection(ctx context.Context, d Dead) (bulk.Selection, error)
 
 // DeadList writes dead messages in the order in which they died, limit at most.
 func (s *Session) DeadList(ctx context.Context, d Dead, limit int, out Out) error {
-	sel, err := s.selection(ctx, d)
+	var all []bulk.Message
+	err := s.lookByCall(ctx, func() error {
+		sel, err := s.selection(ctx, d)
+		if err != nil {
+			return err
+		}
+		var next *bulk.Place
+		for len(all) < limit {
+			var more []bulk.Message
+			if more, next, err = bulk.List(ctx, s.conn, sel, next, limit-len(all), 0); err != nil {
+				return err
+			}
+			if all = append(all, more...); next == nil {
+				break
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	var all []bulk.Message
-	var next *bulk.Place
-	for len(all) < limit {
-		var more []bulk.Message
-		if more, next, err = bulk.List(ctx, s.conn, sel, next, limit-len(all), 0); err != nil {
-			return told(err)
-		}
-		if all = append(all, more...); next == nil {
-			break
-		}
 	}
 	return out.write(messages(all, out.Format != Table))
 }
@@ -117,12 +124,14 @@ type DeadPreview struct {
 
 // Preview counts what is meant, and looks at the first few.
 func (s *Session) Preview(ctx context.Context, d Dead) (*DeadPreview, error) {
-	sel, err := s.selection(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	p, err := bulk.Look(ctx, s.conn, sel, samples, 0, lookTime)
-	return &DeadPreview{selection: sel, Preview: p}, told(err)
+	p := &DeadPreview{}
+	return p, s.lookByCall(ctx, func() (err error) {
+		if p.selection, err = s.selection(ctx, d); err != nil {
+			return err
+		}
+		p.Preview, err = bulk.Look(ctx, s.conn, p.selection, samples, 0, lookTime)
+		return err
+	})
 }
 
 // Amount is how many messages there are, in words.
@@ -153,25 +162,36 @@ func (s *Session) DeadRun(ctx context.Context, kind, target string, p *DeadPrevi
 	if target != "" {
 		request.Kind, request.TargetQueue = bulk.Move, target
 	}
-	id, err := bulk.Begin(ctx, s.conn, request)
+	var id int64
+	err := s.act(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		id, err = bulk.Begin(ctx, tx, request)
+		return err
+	})
 	if err != nil {
-		return told(err)
+		return err
 	}
 	return s.runOperation(ctx, id, bar, out)
 }
 
 // DeadUndo takes back what an operation has put elsewhere.
 func (s *Session) DeadUndo(ctx context.Context, operation int64, bar *Progress, out Out) error {
-	id, err := bulk.BeginUndo(ctx, s.conn, operation)
+	var id int64
+	err := s.act(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		id, err = bulk.BeginUndo(ctx, tx, operation)
+		return err
+	})
 	if err != nil {
-		return told(err)
+		return err
 	}
 	return s.runOperation(ctx, id, bar, out)
 }
 
 func (s *Session) runOperation(ctx context.Context, id int64, bar *Progress, out Out) error {
 	before := int64(0)
-	o, err := bulk.Run(ctx, bulk.In(s.conn), id, bulk.Options{Progress: func(o bulk.Operation) {
+	do := func(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
+		return transact(ctx, s.conn, false, f)
+	}
+	o, err := bulk.Run(ctx, do, id, bulk.Options{Progress: func(o bulk.Operation) {
 		bar.Add(int(o.Done - before))
 		before = o.Done
 	}})
@@ -192,9 +212,12 @@ func (s *Session) cancelOperation(ctx context.Context, id int64, o bulk.Operatio
 	again, err := Connect(ctx, s.dsn, nil)
 	if err == nil {
 		defer again.Close()
-		if err = bulk.Cancel(ctx, again.conn, id); err == nil {
-			o, err = bulk.Find(ctx, again.conn, id)
-		}
+		err = again.act(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			if err = bulk.Cancel(ctx, tx, id); err == nil {
+				o, err = bulk.Find(ctx, tx, id)
+			}
+			return err
+		})
 	}
 	e := &Error{Message: fmt.Sprintf("interrupted: operation %d has dealt with %d messages", id, o.Done), Hint: "the same command goes on with the rest", Err: err}
 	switch {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/trust"
 )
 
 // Error is a failure that is told in one sentence with a hint.
@@ -36,10 +38,13 @@ func told(err error) error {
 	var (
 		server *pgconn.PgError
 		known  *Error
+		whose  *trust.Error
 	)
 	switch {
 	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, ErrNothing):
 		return err
+	case errors.As(err, &whose):
+		return refusal(whose)
 	case !errors.As(err, &server):
 		return err
 	}

@@ -8,7 +8,17 @@ import (
 // Queues writes the view mbus4.queues, or, of one queue, its consumers.
 func (s *Session) Queues(ctx context.Context, queue string, out Out) error {
 	var r *Result
-	var err error
+	err := s.look(ctx, func() (err error) {
+		r, err = s.queues(ctx, queue)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return out.write(r)
+}
+
+func (s *Session) queues(ctx context.Context, queue string) (r *Result, err error) {
 	if queue == "" {
 		r, err = s.query(ctx, `select queue, kind, consumers, ready, delayed, waiting, leased, held, dead, selector_errors, oldest_ready, paused, exact
 from mbus4.queues order by ready desc, queue`)
@@ -16,15 +26,10 @@ from mbus4.queues order by ready desc, queue`)
 		r, err = s.query(ctx, `select queue, consumer, ready, delayed, waiting, leased, held, dead, selector_errors, oldest_ready, paused, exact, selector
 from mbus4.consumers where queue operator(pg_catalog.=) pg_catalog.lower($1) order by consumer`, queue)
 	}
-	if err != nil {
-		return err
+	if err == nil && queue != "" && len(r.Rows) == 0 {
+		err = s.mustExist(ctx, queue)
 	}
-	if queue != "" && len(r.Rows) == 0 {
-		if err := s.mustExist(ctx, queue); err != nil {
-			return err
-		}
-	}
-	return out.write(r)
+	return r, err
 }
 
 // mustExist returns an error where there is no such queue.
@@ -38,7 +43,11 @@ func (s *Session) mustExist(ctx context.Context, queue string) error {
 
 // QueueNames are the names of all queues, for shells.
 func (s *Session) QueueNames(ctx context.Context) ([]string, error) {
-	r, err := s.query(ctx, "select queue from mbus4.queues order by queue")
+	var r *Result
+	err := s.look(ctx, func() (err error) {
+		r, err = s.query(ctx, "select queue from mbus4.queues order by queue")
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +66,12 @@ func (s *Session) Peek(ctx context.Context, queue, consumer, state string, limit
 	if state != "" {
 		wanted = &state
 	}
-	r, err := s.query(ctx, `select iid, state, since, until, detail, waits_for, attempt, pid, username, application, added, headers, properties, data
+	var r *Result
+	err := s.look(ctx, func() (err error) {
+		r, err = s.query(ctx, `select iid, state, since, until, detail, waits_for, attempt, pid, username, application, added, headers, properties, data
 from mbus4.messages_of($1, $2, $3, $4)`, queue, consumer, wanted, limit)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -67,7 +80,11 @@ from mbus4.messages_of($1, $2, $3, $4)`, queue, consumer, wanted, limit)
 
 // PeekOne writes a message, or returns ErrNothing.
 func (s *Session) PeekOne(ctx context.Context, iid string, out Out) error {
-	r, err := s.query(ctx, `select iid, added, delayed_until, expires, headers, properties, data, payload from mbus4.peek_json($1)`, iid)
+	var r *Result
+	err := s.lookByCall(ctx, func() (err error) {
+		r, err = s.query(ctx, `select iid, added, delayed_until, expires, headers, properties, data, payload from mbus4.peek_json($1)`, iid)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -81,7 +98,11 @@ func (s *Session) PeekOne(ctx context.Context, iid string, out Out) error {
 // Why writes why a message was not delivered, a row for each consumer that is to get it still.
 // Where nobody is, it returns ErrNothing.
 func (s *Session) Why(ctx context.Context, iid string, out Out) error {
-	r, err := s.query(ctx, `select queue, consumer, state, until, detail, waits_for, pid, username, application from mbus4.why($1)`, iid)
+	var r *Result
+	err := s.lookByCall(ctx, func() (err error) {
+		r, err = s.query(ctx, `select queue, consumer, state, until, detail, waits_for, pid, username, application from mbus4.why($1)`, iid)
+		return err
+	})
 	if err != nil {
 		return err
 	}

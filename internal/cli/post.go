@@ -89,7 +89,11 @@ func (s *Session) Post(ctx context.Context, m Message, out Out) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.query(ctx, "select "+sql+" as iid", params...)
+	var r *Result
+	err = s.act(ctx, func(ctx context.Context, _ pgx.Tx) (err error) {
+		r, err = s.query(ctx, "select "+sql+" as iid", params...)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -104,7 +108,7 @@ func (s *Session) PostLines(ctx context.Context, m Message, in io.Reader, bar *P
 		return err
 	}
 	sql = fmt.Sprintf("select %s as iid from pg_catalog.unnest($%d::pg_catalog.text[]) as each (line)", sql, len(params)+1)
-	return s.inTransaction(ctx, func(pgx.Tx) error {
+	return s.act(ctx, func(ctx context.Context, _ pgx.Tx) error {
 		all := &Result{Columns: []Column{{Name: "iid"}}}
 		post := func(lines []string) error {
 			r, err := s.query(ctx, sql, append(params[:len(params):len(params)], toArray(lines))...)
@@ -177,17 +181,4 @@ func (o Out) writeIIDs(r *Result) error {
 	}
 	_, err := io.WriteString(o.W, b.String())
 	return err
-}
-
-// inTransaction does something in a transaction, which is committed if that went well.
-func (s *Session) inTransaction(ctx context.Context, do func(pgx.Tx) error) error {
-	tx, err := s.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
-	if err != nil {
-		return told(err)
-	}
-	if err := do(tx); err != nil {
-		_ = tx.Rollback(context.WithoutCancel(ctx)) // Close does it otherwise
-		return err
-	}
-	return told(tx.Commit(ctx))
 }

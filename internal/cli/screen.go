@@ -33,7 +33,7 @@ func Top(ctx context.Context, dsn, console string, interval time.Duration, in, o
 		return err
 	}
 	defer func() { s.Close() }()
-	now, err := s.look(ctx, console)
+	now, err := s.snap(ctx, console)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func Top(ctx context.Context, dsn, console string, interval time.Duration, in, o
 			s.Close()
 			s = again
 		}
-		next, err := s.look(ctx, console)
+		next, err := s.snap(ctx, console)
 		if err != nil {
 			trouble = err.Error()
 			continue

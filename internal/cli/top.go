@@ -16,11 +16,20 @@ type snapshot struct {
 	waits                   *Result // nil: not known
 }
 
-// look asks for a snapshot; the proxy's console has that name.
-func (s *Session) look(ctx context.Context, console string) (*snapshot, error) {
+// snap asks for a snapshot; the proxy's console has that name.
+func (s *Session) snap(ctx context.Context, console string) (*snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	shot := &snapshot{at: time.Now()}
+	if err := s.look(ctx, func() error { return s.fill(ctx, shot) }); err != nil {
+		return nil, err
+	}
+	shot.waits = s.waits(ctx, console, shot.sessions.cell(0, "database"))
+	return shot, nil
+}
+
+// fill asks for what is in the database.
+func (s *Session) fill(ctx context.Context, shot *snapshot) error {
 	for _, part := range []struct {
 		into **Result
 		sql  string
@@ -35,18 +44,17 @@ from pg_catalog.pg_stat_activity where datname operator(pg_catalog.=) pg_catalog
 	} {
 		r, err := s.query(ctx, part.sql)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		*part.into = r
 	}
-	shot.waits = s.waits(ctx, console, shot.sessions.cell(0, "database"))
-	return shot, nil
+	return nil
 }
 
 // TopOnce writes one snapshot: lines, or a document of four arrays, of which that of the calls that
 // wait is null where they are not known.
 func (s *Session) TopOnce(ctx context.Context, console string, out Out) error {
-	shot, err := s.look(ctx, console)
+	shot, err := s.snap(ctx, console)
 	if err != nil {
 		return err
 	}

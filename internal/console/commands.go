@@ -54,11 +54,10 @@ func commands() []command {
 
 // What clients make as long as they like is cut: the console has its answers in memory.
 const (
-	deadSQL = `select pg_catalog."left"(iid, 1000) as iid, pg_catalog."left"(headers operator(‹hstore›.->) 'destination'::text, 1000) as queue,
-	pg_catalog."left"(headers operator(‹hstore›.->) 'dmq.consumer'::text, 1000) as consumer, pg_catalog."left"(headers operator(‹hstore›.->) 'dmq.error'::text, 1000) as error,
-	pg_catalog."left"(headers operator(‹hstore›.->) 'dmq.added'::text, 100) as added, pg_catalog."left"(data::text, 1000) as data
+	deadSQL = `select pg_catalog."left"(iid, 1000) as iid, pg_catalog."left"(headers operator(mbus4_hstore.->) 'destination'::text, 1000) as queue,
+	pg_catalog."left"(headers operator(mbus4_hstore.->) 'dmq.consumer'::text, 1000) as consumer, pg_catalog."left"(headers operator(mbus4_hstore.->) 'dmq.error'::text, 1000) as error,
+	pg_catalog."left"(headers operator(mbus4_hstore.->) 'dmq.added'::text, 100) as added, pg_catalog."left"(data::text, 1000) as data
 from mbus4.dmq limit 100`
-	hstoreSQL    = `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`
 	schedulesSQL = `select pg_catalog."left"(name, 1000) as name, pg_catalog."left"(cron, 1000) as cron, pg_catalog."left"(timezone, 1000) as timezone, pg_catalog."left"(queue, 1000) as queue, next_at, last_at, missed,
 	pg_catalog."left"(last_error, 1000) as last_error, owner
 from mbus4.schedules`
@@ -142,7 +141,7 @@ func (s *session) describe(ctx context.Context, text string) ([]string, error) {
 }
 
 func view(sql string) func(*session, context.Context, string) (*table, error) {
-	return func(s *session, _ context.Context, _ string) (*table, error) { return s.ask(sql) }
+	return func(s *session, _ context.Context, _ string) (*table, error) { return s.look(sql) }
 }
 
 // queuesSQL lists the queues that PAUSE and RESUME without one are about.
@@ -155,30 +154,26 @@ func onQueue(function, tag string) func(*session, context.Context, string) (*tab
 		if err != nil {
 			return nil, fail("55000", "Is it one that mbusproxy serves?", "database %q cannot be served: %v", s.database, err)
 		}
-		call := func(queue string) error {
-			of := strings.NewReplacer("$1", sqlfuncs.QuoteLiteral(queue), "$2", "null").Replace(sql)
-			// Two statements of one Query are one transaction.
-			_, err := s.ask(of + ";" + auditSQL(function, strings.ToLower(queue), ""))
-			return s.console.ownError(err)
-		}
-		if queue != "" {
-			return &table{tag: tag}, call(queue)
-		}
-		all, err := s.ask(queuesSQL)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := s.ask("begin"); err != nil {
-			return nil, err
-		}
-		for _, row := range all.rows {
-			if err := call(*row[0]); err != nil {
-				_, _ = s.exchange("rollback") // where it fails the session is lost
-				return nil, err
+		return &table{tag: tag}, s.trusting(false, func() error {
+			queues := []string{queue}
+			if queue == "" {
+				all, err := s.exchange(queuesSQL)
+				if err != nil {
+					return err
+				}
+				queues = nil
+				for _, row := range all.rows {
+					queues = append(queues, *row[0])
+				}
 			}
-		}
-		_, err = s.ask("commit")
-		return &table{tag: tag}, err
+			for _, queue := range queues {
+				of := strings.NewReplacer("$1", sqlfuncs.QuoteLiteral(queue), "$2", "null").Replace(sql)
+				if _, err := s.exchange(of + ";" + auditSQL(function, strings.ToLower(queue), "")); err != nil {
+					return s.console.ownError(err)
+				}
+			}
+			return nil
+		})
 	}
 }
 
@@ -234,7 +229,11 @@ func (s *session) kill(_ context.Context, argument string) (*table, error) {
 		return nil, fail("22023", "SHOW SESSIONS has them.", "there is no session %d", id)
 	}
 	// Where the database has no queues, or the role no right to them, only the log says who it was.
-	if _, err := s.ask(auditSQL("end_session", "", argument)); err != nil {
+	note := func() error {
+		_, err := s.exchange(auditSQL("end_session", "", argument))
+		return err
+	}
+	if err := s.trusting(false, note); err != nil {
 		s.console.cfg.Log.Debug("console: a command is not in the audit", zap.Error(err))
 	}
 	return &table{tag: "KILL"}, nil

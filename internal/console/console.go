@@ -15,6 +15,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
 	"mbusproxy/sqlfuncs"
+	"mbusproxy/trust"
 )
 
 const (
@@ -32,6 +33,7 @@ const (
 type Config struct {
 	Name     string // of the console's database
 	Role     string // whose members may use it
+	Admin    string // the role that keeps house, whose schema those trust who are no superusers
 	Database string // where the server checks who logs in; behind Name and a slash clients name another one
 	// Exists reports whether there is a database of that name, which then wins.
 	Exists  func(ctx context.Context, name string) (bool, error)
@@ -164,7 +166,7 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 // admit checks that the client is a member of the role: when it comes, and with each command, for a
 // membership may end before the session does.
 func (s *session) admit() error {
-	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member') from pg_catalog.pg_roles r where r.rolname operator(pg_catalog.=) " + sqlfuncs.QuoteLiteral(s.console.cfg.Role) + "::pg_catalog.name")
+	t, err := s.ask("select pg_catalog.pg_has_role(session_user, r.oid, 'member') from pg_catalog.pg_roles r where r.rolname operator(pg_catalog.=) " + sqlfuncs.QuoteLiteral(s.console.cfg.Role) + "::pg_catalog.name")
 	if err != nil {
 		return err
 	}
@@ -234,15 +236,63 @@ func (t *table) add(values ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// ask runs a query in the client's session at the server. Behind an answer that cannot be read to
-// its end, a message of more than mostAnswer bytes for example, what comes next would be taken for
+// ask runs a query of what is in pg_catalog in the client's session at the server, and changes nothing. Behind an answer
+// that cannot be read to its end, a message of more than mostAnswer bytes for example, what comes next would be taken for
 // something else: then the session is lost.
 //
 // Names are looked for in pg_catalog only: who owns the database may have said otherwise. That
 // holds for the one transaction which the statements of a Query are, for the session may be a
 // pooler's, and somebody else's next.
 func (s *session) ask(sql string) (*table, error) {
-	return s.exchange("set local search_path = pg_catalog; " + sql)
+	return s.exchange("set transaction read only; set local search_path = pg_catalog, pg_temp; " + sql)
+}
+
+// look runs a query of what is in schema mbus4, in a transaction that only reads.
+func (s *session) look(sql string) (t *table, err error) {
+	err = s.trusting(true, func() error {
+		t, err = s.exchange(sql)
+		return err
+	})
+	return t, err
+}
+
+// trusting runs f in a transaction in which nothing of schema mbus4 is read or run unless the client's role has a reason to
+// trust whomever it belongs to, see package trust. It is committed unless it only reads or f fails.
+func (s *session) trusting(reads bool, f func() error) error {
+	begin, end := trust.BeginWriting, "commit"
+	if reads {
+		begin, end = trust.BeginReading, "rollback"
+	}
+	t, err := s.exchange(begin + "; " + trust.ForPerson(s.console.cfg.Admin))
+	if err == nil {
+		err = trustedBy(t, reads)
+	}
+	if err == nil {
+		err = f()
+	}
+	if err != nil {
+		_, _ = s.exchange("rollback") // where it fails the session is lost
+		return err
+	}
+	_, err = s.exchange(end)
+	return err
+}
+
+// trustedBy reads the answer of the question whom a schema belongs to.
+func trustedBy(t *table, reads bool) error {
+	var row [7]string
+	if len(t.rows) != 1 || len(t.rows[0]) != len(row) {
+		return fail("XX000", "", "the server does not say whom schema mbus4 belongs to")
+	}
+	for i, v := range t.rows[0] {
+		if v != nil {
+			row[i] = *v
+		}
+	}
+	if refused := trust.Read(row).Check(reads); refused != nil {
+		return &failure{refused.Code, refused.Message, refused.Hint}
+	}
+	return nil
 }
 
 // exchange sends a Query, and reads the answer.

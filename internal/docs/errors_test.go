@@ -89,6 +89,7 @@ var handed = []string{
 	"engine/semaphore/calls.go",    // what a call says
 	"selector/error.go",            // refuse itself
 	"internal/cli/errors.go",       // what server and proxy say
+	"internal/cli/trusted.go",      // what package trust says
 	"internal/told/told.go",        // what the engine says
 	"internal/app/run.go",          // what package proxy says of its Config
 	"rewrite/place/check_calls.go", // a closure, whose calls are read

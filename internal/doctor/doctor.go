@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/trust"
 )
 
 // State is what has become of a check.
@@ -83,7 +85,7 @@ func Examine(ctx context.Context, s Server, each func(Finding)) (failed bool) {
 // found by them would run as the admin role. A transaction, for behind a pooler a setting of the
 // session would be others'.
 func alone(ctx context.Context, conn *pgx.Conn, f func() error) error {
-	if _, err := conn.PgConn().Exec(ctx, "begin; set local search_path = pg_catalog, pg_temp; set local role none").ReadAll(); err != nil {
+	if _, err := conn.PgConn().Exec(ctx, trust.BeginReading+"; set local role none").ReadAll(); err != nil {
 		return fmt.Errorf("beginning to look: %w", err)
 	}
 	err := f()
@@ -226,6 +228,19 @@ func installed(ctx context.Context, conn *pgx.Conn, _ Server) ([]Finding, error)
 	var there bool
 	if err := one(ctx, conn, "select pg_catalog.to_regclass('mbus4.schema_version') is not null", &there); err != nil || !there {
 		return []Finding{{Check: "schema", State: OK, Found: "not there yet: serve makes it when it is needed, or mbusproxy init"}}, err
+	}
+	// Else somebody else's view would be read, with the rights of the admin role.
+	whose, err := trust.Scan(conn.QueryRow(ctx, trust.ForEngine()))
+	switch {
+	case err != nil:
+		return nil, err
+	case whose.What != "":
+		return []Finding{{
+			"schema", Failure, fmt.Sprintf("%s belongs to role %s, which role %s does not trust: serve refuses the database", whose.What, whose.Whose, whose.Role),
+			"drop the schema, or if it is as it should be let --admin name that role: docs/security.md",
+		}}, nil
+	case whose.Absent:
+		return nil, errors.New("schema mbus4 went away")
 	}
 	var v int
 	if err := one(ctx, conn, "select coalesce(max(version), 0) from mbus4.schema_version", &v); err != nil {

@@ -94,17 +94,13 @@ from mbus4.why($1) w limit 500`, iid.Raw()); err != nil {
 
 // read asks what the message holds: the copies differ in nothing that is shown here.
 func (s *messageSheet) read(c *call) error {
-	var hstore string
-	if err := c.tx.QueryRow(c.ctx, `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) e.extnamespace where e.extname operator(pg_catalog.=) 'hstore'`).Scan(&hstore); err != nil {
-		return fmt.Errorf("asking for hstore: %w", err)
-	}
 	var k content
 	var headers, properties, data, payload string
 	err := c.tx.QueryRow(c.ctx, `select k.qname, case when pg_catalog.isfinite(m.added) then m.added else 'epoch' end, case when pg_catalog.isfinite(m.delayed_until) then m.delayed_until end, case when pg_catalog.isfinite(m.expires) then m.expires end, m.size, array(select d.iid from pg_catalog.unnest(m.after[1:20]) d (iid) where pg_catalog.octet_length(d.iid) operator(pg_catalog.<=) 2000),
-	case when m.size operator(pg_catalog.>) $2 then '{}' else coalesce(`+hstore+`.hstore_to_json(mbus4.headers_of(k.qname, m.added, m.headers) operator(`+hstore+`.-) 'json.payload'::text)::text, '{}') end,
-	case when m.size operator(pg_catalog.>) $2 then '{}' else coalesce(`+hstore+`.hstore_to_json(m.properties)::text, '{}') end,
-	case when m.size operator(pg_catalog.>) $2 then '{}' else coalesce(`+hstore+`.hstore_to_json(m.data)::text, '{}') end,
-	case when m.size operator(pg_catalog.>) $2 then '' else coalesce(m.headers operator(`+hstore+`.->) 'json.payload'::text, '') end
+	case when m.size operator(pg_catalog.>) $2 then '{}' else coalesce(mbus4_hstore.hstore_to_json(mbus4.headers_of(k.qname, m.added, m.headers) operator(mbus4_hstore.-) 'json.payload'::text)::text, '{}') end,
+	case when m.size operator(pg_catalog.>) $2 then '{}' else coalesce(mbus4_hstore.hstore_to_json(m.properties)::text, '{}') end,
+	case when m.size operator(pg_catalog.>) $2 then '{}' else coalesce(mbus4_hstore.hstore_to_json(m.data)::text, '{}') end,
+	case when m.size operator(pg_catalog.>) $2 then '' else coalesce(m.headers operator(mbus4_hstore.->) 'json.payload'::text, '') end
 from (
 	select m.*, coalesce(pg_catalog.length(m.headers::text), 0)::bigint operator(pg_catalog.+) coalesce(pg_catalog.length(m.properties::text), 0) operator(pg_catalog.+) coalesce(pg_catalog.length(m.data::text), 0) as size
 	`+placesSQL+`

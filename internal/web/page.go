@@ -12,6 +12,7 @@ import (
 	"mbusproxy/internal/web/access"
 	"mbusproxy/internal/web/sampling"
 	"mbusproxy/proxy"
+	"mbusproxy/trust"
 )
 
 // Path is where the page begins.
@@ -27,7 +28,9 @@ type Config struct {
 	Database string // that the form of the log-in suggests
 	// ConsoleRole is the role whose members see the process itself; "": nobody does.
 	ConsoleRole string
-	Proxy       func() proxy.Stats
+	// Admin is the role that keeps house, whose schema those trust who are no superusers.
+	Admin string
+	Proxy func() proxy.Stats
 	// End ends a session of the proxy's.
 	End func(id uint64) bool
 	// Calls gives for each function how many statements with calls of it have run and failed.
@@ -48,18 +51,20 @@ type Config struct {
 
 // Page serves the page. Close ends its log-ins.
 type Page struct {
-	cfg     Config
-	logins  *access.Store
-	samples *sampling.Sampler
-	views   map[string]*view
-	forms   map[string]*form
-	sheets  map[string]*template.Template // by file
-	streams chan struct{}
-	asking  asking
-	runs    runs
-	ctx     context.Context // ends with Close; for what outlives a request
-	stop    context.CancelFunc
-	done    sync.WaitGroup
+	cfg Config
+	// question is asked first in each transaction, see trusted.
+	question string
+	logins   *access.Store
+	samples  *sampling.Sampler
+	views    map[string]*view
+	forms    map[string]*form
+	sheets   map[string]*template.Template // by file
+	streams  chan struct{}
+	asking   asking
+	runs     runs
+	ctx      context.Context // ends with Close; for what outlives a request
+	stop     context.CancelFunc
+	done     sync.WaitGroup
 }
 
 // mostStreams is how many streams of events there may be: each takes a connection, of which --http has 64.
@@ -68,8 +73,8 @@ const mostStreams = 24
 // New makes a Page.
 func New(cfg Config) (*Page, error) {
 	ctx, stop := context.WithCancel(context.Background())
-	p := &Page{cfg: cfg, views: map[string]*view{}, forms: map[string]*form{}, streams: make(chan struct{}, mostStreams), ctx: ctx, stop: stop}
-	p.logins = access.NewStore(access.Config{Dial: cfg.Dial, Trusting: cfg.Trusting, Log: cfg.Log})
+	p := &Page{cfg: cfg, question: trust.ForPerson(cfg.Admin), views: map[string]*view{}, forms: map[string]*form{}, streams: make(chan struct{}, mostStreams), ctx: ctx, stop: stop}
+	p.logins = access.NewStore(access.Config{Dial: cfg.Dial, Trusting: cfg.Trusting, Check: p.trusted, Log: cfg.Log})
 	p.samples = sampling.New(sampling.Config{Proxy: cfg.Proxy, Calls: cfg.Calls, Each: p.logins.Each, MaySee: p.maySee})
 	for _, v := range p.allViews() {
 		p.views[v.path] = v

@@ -37,19 +37,29 @@ const ownSQL = `select coalesce((select pg_catalog.has_schema_privilege(n.oid, '
 
 // rights asks what the role of a transaction may do.
 func (p *Page) rights(ctx context.Context, tx pgx.Tx) (*Rights, error) {
-	m := &Rights{}
-	var there bool
-	if err := tx.QueryRow(ctx, ownSQL, p.cfg.ConsoleRole).Scan(&there, &m.Activity, &m.Process); err != nil {
-		return nil, fmt.Errorf("asking for the role's rights: %w", err)
+	m, there, err := p.askOwn(ctx, tx)
+	if err != nil || !there {
+		return m, err // without the right to the schema the server refuses to look for names in it
 	}
-	if !there {
-		return m, nil // without the right to the schema the server refuses to look for names in it
-	}
-	err := tx.QueryRow(ctx, rightsSQL).Scan(&m.Installed, &m.See, &m.Messages, &m.Pause, &m.Work, &m.Semaphores)
-	if err != nil {
+	if err := tx.QueryRow(ctx, rightsSQL).Scan(&m.Installed, &m.See, &m.Messages, &m.Pause, &m.Work, &m.Semaphores); err != nil {
 		return nil, fmt.Errorf("asking for the role's rights: %w", err)
 	}
 	return m, nil
+}
+
+// ownRights asks what the role may do that has nothing to do with queues.
+func (p *Page) ownRights(ctx context.Context, tx pgx.Tx) (*Rights, error) {
+	m, _, err := p.askOwn(ctx, tx)
+	return m, err
+}
+
+// askOwn also says whether the role may use the schema.
+func (p *Page) askOwn(ctx context.Context, tx pgx.Tx) (m *Rights, there bool, err error) {
+	m = &Rights{}
+	if err := tx.QueryRow(ctx, ownSQL, p.cfg.ConsoleRole).Scan(&there, &m.Activity, &m.Process); err != nil {
+		return nil, false, fmt.Errorf("asking for the role's rights: %w", err)
+	}
+	return m, there, nil
 }
 
 // maySee reports whether the role of a transaction may see the queues.

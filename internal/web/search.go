@@ -34,7 +34,6 @@ type criteria struct {
 	place                  int64 // the consumer whose messages are read: itself, or dmq's for dead ones
 	consumer               int64
 	low                    string // where to begin, by the hint
-	hstore                 string // its schema, quoted
 	condition              string // the selector in SQL; "": none
 }
 
@@ -75,11 +74,10 @@ var states = []Text{"ready", "delayed", "waiting", "leased", "held", "expired", 
 // resolve finds the consumer, and where its messages begin.
 func (k *criteria) resolve(c *call) error {
 	err := c.tx.QueryRow(c.ctx, `select k.id, case when $3 then 1 else k.id end,
-	(pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' operator(pg_catalog.||) case when $3 then '1' else coalesce(k.hint, k.id operator(pg_catalog.%) 128)::text end)::regclass), 0) operator(pg_catalog./) 1000000.0))::text,
-	(select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) e.extnamespace where e.extname operator(pg_catalog.=) 'hstore')
+	(pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' operator(pg_catalog.||) case when $3 then '1' else coalesce(k.hint, k.id operator(pg_catalog.%) 128)::text end)::regclass), 0) operator(pg_catalog./) 1000000.0))::text
 from mbus4.consumer k
 where k.qname operator(pg_catalog.=) pg_catalog.lower($1) and k.name operator(pg_catalog.=) pg_catalog.lower($2) and k.target is null`,
-		k.Queue.Raw(), k.Consumer.Raw(), k.State == "dead").Scan(&k.consumer, &k.place, &k.low, &k.hstore)
+		k.Queue.Raw(), k.Consumer.Raw(), k.State == "dead").Scan(&k.consumer, &k.place, &k.low)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return &problem{http.StatusNotFound, "Consumer not found", Text(fmt.Sprintf("No queue %q of this database has a consumer %q.", k.Queue.Raw(), k.Consumer.Raw())), "The overview lists the queues, and each queue's page its consumers."}
 	}
@@ -124,10 +122,10 @@ const batchSQL = `with here as materialized (
 	cross join lateral mbus4.posted_row(l.id, $6, l.added, mbus4.iid_of(l.iid, $6, l.available_at, l.id), l.delayed_until, l.expires, l.headers, l.properties, l.data) t
 	where ($7 operator(pg_catalog.=) '' or case when l.state operator(pg_catalog.=) 'ready' and l.consumer_id operator(pg_catalog.=) 1 then 'dead' else l.state end operator(pg_catalog.=) $7)
 		and ($8 operator(pg_catalog.=) '' or l.consumer_id operator(pg_catalog.=) $9
-			or (l.headers operator(‹hstore›.->) 'destination'::text) operator(pg_catalog.=) $6 and coalesce(l.headers operator(‹hstore›.->) 'dmq.consumer'::text, 'default') operator(pg_catalog.=) $8)
+			or (l.headers operator(mbus4_hstore.->) 'destination'::text) operator(pg_catalog.=) $6 and coalesce(l.headers operator(mbus4_hstore.->) 'dmq.consumer'::text, 'default') operator(pg_catalog.=) $8)
 		and ($10 operator(pg_catalog.=) ''
-			or case $10 when 'data' then l.data when 'properties' then l.properties when 'headers' then l.headers end operator(‹hstore›.->) $11::text operator(pg_catalog.=) $12
-			or $12 operator(pg_catalog.=) '' and ‹hstore›.exist(case $10 when 'data' then l.data when 'properties' then l.properties when 'headers' then l.headers end, $11::text))
+			or case $10 when 'data' then l.data when 'properties' then l.properties when 'headers' then l.headers end operator(mbus4_hstore.->) $11::text operator(pg_catalog.=) $12
+			or $12 operator(pg_catalog.=) '' and mbus4_hstore.exist(case $10 when 'data' then l.data when 'properties' then l.properties when 'headers' then l.headers end, $11::text))
 		and ‹condition›
 	order by l.n
 	limit $13
@@ -136,8 +134,8 @@ select x.n is not null, coalesce(mbus4.iid_of(l.iid, case when l.consumer_id ope
 	case when l.state operator(pg_catalog.=) 'ready' and l.consumer_id operator(pg_catalog.=) 1 then 'dead' else l.state end,
 	extract(epoch from l.now operator(pg_catalog.-) (select case when pg_catalog.isfinite(t.at) then t.at else l.now end from (select case when l.state in ('ready', 'dead') then l.available_at else l.added end as at) t))::float8,
 	coalesce(case when l.state in ('delayed', 'leased') then l.available_at else l.expires end::text, ''),
-	coalesce(pg_catalog."left"(case when l.consumer_id operator(pg_catalog.=) 1 then l.headers operator(‹hstore›.->) 'dmq.error'::text when l.state operator(pg_catalog.=) 'leased' then 'attempt ' operator(pg_catalog.||) (l.headers operator(‹hstore›.->) 'retry.attempt'::text) end, 300), ''),
-	case when x.n is null then '{}' when pg_catalog.pg_column_size(l.data) operator(pg_catalog.>) $14 or pg_catalog.octet_length(l.data::text) operator(pg_catalog.>) $14 then '{"...": "too long to be shown in a list"}' else coalesce(‹hstore›.hstore_to_json(l.data)::text, '{}') end,
+	coalesce(pg_catalog."left"(case when l.consumer_id operator(pg_catalog.=) 1 then l.headers operator(mbus4_hstore.->) 'dmq.error'::text when l.state operator(pg_catalog.=) 'leased' then 'attempt ' operator(pg_catalog.||) (l.headers operator(mbus4_hstore.->) 'retry.attempt'::text) end, 300), ''),
+	case when x.n is null then '{}' when pg_catalog.pg_column_size(l.data) operator(pg_catalog.>) $14 or pg_catalog.octet_length(l.data::text) operator(pg_catalog.>) $14 then '{"...": "too long to be shown in a list"}' else coalesce(mbus4_hstore.hstore_to_json(l.data)::text, '{}') end,
 	l.available_at::text, l.id, max(l.n) over ()
 from looked l
 left join matching x on x.n operator(pg_catalog.=) l.n
@@ -173,7 +171,7 @@ func (k *criteria) search(c *call) (*found, error) {
 	if k.condition != "" {
 		condition = "(" + k.condition + ") operator(pg_catalog.=) 1"
 	}
-	sql := strings.NewReplacer("‹hstore›", k.hstore, "‹condition›", condition).Replace(batchSQL)
+	sql := strings.ReplaceAll(batchSQL, "‹condition›", condition)
 	from, to := k.span()
 	at := k.after
 	if at.At == "" {

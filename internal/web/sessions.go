@@ -89,17 +89,23 @@ func endSession(s *submission) (to, told string, err error) {
 	if err != nil {
 		return "", "", &problem{http.StatusBadRequest, "There is no such session", "It is a number.", ""}
 	}
-	err = s.change(audit{action: "end_session", detail: map[string]string{"session": s.value("session")}}, func(ctx context.Context, tx pgx.Tx) error {
-		may, err := s.page.rights(ctx, tx)
-		switch {
-		case err != nil:
-			return err
-		case !may.Process:
-			return &problem{http.StatusForbidden, "Not allowed", "Only members of the console's role may end sessions.", ""}
-		case !s.page.cfg.End(id):
-			return &problem{http.StatusNotFound, "There is no such session", "It has ended already.", ""}
+	end := func(rights func(context.Context, pgx.Tx) (*Rights, error)) func(context.Context, pgx.Tx) error {
+		return func(ctx context.Context, tx pgx.Tx) error {
+			may, err := rights(ctx, tx)
+			switch {
+			case err != nil:
+				return err
+			case !may.Process:
+				return &problem{http.StatusForbidden, "Not allowed", "Only members of the console's role may end sessions.", ""}
+			case !s.page.cfg.End(id):
+				return &problem{http.StatusNotFound, "There is no such session", "It has ended already.", ""}
+			}
+			return nil
 		}
-		return nil
-	})
+	}
+	err = s.change(audit{action: "end_session", detail: map[string]string{"session": s.value("session")}}, end(s.page.rights))
+	if isAbsent(err) { // and no audit
+		err = s.login.ViewServer(s.ctx, end(s.page.ownRights))
+	}
 	return Path + "sessions", "Session " + strconv.FormatUint(id, 10) + " was ended.", err
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/internal/web/access"
+	"mbusproxy/trust"
 )
 
 // view is a page that shows something.
@@ -24,7 +25,7 @@ type view struct {
 	// every is how often the page brings itself up to date; 0: never. Then the sheet defines the
 	// template "live", which is what is new.
 	every    time.Duration
-	anywhere bool // it needs no queues
+	anywhere bool // it needs no queues: where there is no schema, it asks what is in pg_catalog
 	// load asks what the page shows. It runs in a transaction that only reads.
 	load func(c *call) (*shown, error)
 }
@@ -82,18 +83,24 @@ var staleForm = &problem{http.StatusForbidden, "The form has expired", "Your log
 func (p *Page) ask(ctx context.Context, l *access.Login, v *view, u *url.URL) (*shown, *Rights, error) {
 	var out *shown
 	var may *Rights
-	err := l.View(ctx, func(work context.Context, tx pgx.Tx) error {
-		var err error
-		if may, err = p.rights(work, tx); err != nil {
+	load := func(rights func(context.Context, pgx.Tx) (*Rights, error)) func(context.Context, pgx.Tx) error {
+		return func(work context.Context, tx pgx.Tx) (err error) {
+			if may, err = rights(work, tx); err != nil {
+				return err
+			}
+			c := &call{ctx: work, tx: tx, page: p, login: l, query: u.Query(), path: u.RequestURI(), may: may, stop: ctx.Done()}
+			if !may.Installed && !v.anywhere {
+				return notInstalled
+			}
+			out, err = v.load(c)
 			return err
 		}
-		c := &call{ctx: work, tx: tx, page: p, login: l, query: u.Query(), path: u.RequestURI(), may: may, stop: ctx.Done()}
-		if !may.Installed && !v.anywhere {
-			return notInstalled
-		}
-		out, err = v.load(c)
-		return err
-	})
+	}
+	err := l.View(ctx, load(p.rights))
+	if v.anywhere && isAbsent(err) {
+		// Whoever makes the schema meanwhile is not asked anything.
+		err = l.ViewServer(ctx, load(p.ownRights))
+	}
 	return out, may, err
 }
 
@@ -199,9 +206,12 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, l *access.Login, err
 func (p *Page) explain(err error) *problem {
 	var known *problem
 	var server *pgconn.PgError
+	var refused *trust.Error
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &refused):
+		return ofTrust(refused)
 	case errors.Is(err, access.ErrBusy):
 		return &problem{http.StatusServiceUnavailable, "Busy", "Your role's other requests are not answered yet.", "Try again in a moment. Others may hold what they need: see Horizon and Sessions."}
 	case errors.As(err, &server):

@@ -145,6 +145,9 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 			return
 		}
 	}
+	if p.Type == sqlfuncs.Hstore {
+		cast = "::" + sqlfuncs.BoundHstore + ".hstore"
+	}
 	if p.Default != "" {
 		o.Write(sqlfuncs.QuoteLiteral(p.Default)+cast, c.Start)
 		return

@@ -62,7 +62,7 @@ mbus4_call1_taken as (
                                 ) as iid,
                                 coalesce(x.delayed_until, x.added)::timestamp as delayed_until,
                                 x.expires::timestamp as expires, coalesce(x.received, '{}') as received,
-                                public.hstore(
+                                mbus4_hstore.hstore(
                                     array[
                                         'source_db', pg_catalog.current_database()::text, 'destination_queue',
                                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
@@ -83,11 +83,11 @@ mbus4_call1_taken as (
                                             then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
                                     end
                                 )
-                                    operator(public.||) coalesce(
+                                    operator(mbus4_hstore.||) coalesce(
                                         x.headers
-                                            operator(public.||) case
-                                                when x.consumer_id = 1 and public.exist(x.headers, 'destination') then ''
-                                                else public.hstore(
+                                            operator(mbus4_hstore.||) case
+                                                when x.consumer_id = 1 and mbus4_hstore.exist(x.headers, 'destination') then ''
+                                                else mbus4_hstore.hstore(
                                                     array[
                                                         'destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
                                                     ] || case
@@ -130,7 +130,7 @@ mbus4_call1 as (
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue',
                     pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
@@ -148,11 +148,11 @@ mbus4_call1 as (
                         then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     d.headers
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")] || case
                                     when pg_catalog.starts_with(
                                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'

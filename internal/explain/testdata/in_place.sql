@@ -12,7 +12,7 @@ update orders set iid = mbus4.post('orders', hstore(o)) from orders o where mbus
 -- the server gets:
 update orders
 set iid = mbus4.at_post_50add4fc(
-    ('orders')::pg_catalog.text, (hstore(o))::public.hstore, null::public.hstore, null::timestamp without time zone,
+    ('orders')::pg_catalog.text, (hstore(o))::public.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone,
     null::timestamp without time zone, '1 _session_secret_'
 )
 from orders o

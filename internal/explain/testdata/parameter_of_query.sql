@@ -6,7 +6,7 @@ select mbus4.post($1, '')
 -- a Query can have no parameters: with --prepared the text is one of a Parse
 -- the server gets:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ($1)::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+    select 1::bigint, ($1)::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_stored as (

@@ -6,7 +6,7 @@ select mbus4.post('orders', 'id=>1')
 -- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders', 'id=>1'
 -- the server gets:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
+    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_stored as (

@@ -7,7 +7,7 @@ select mbus4.post('orders', 'id=>1', 'Redeploy=>true')
 -- the server gets:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
     select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, ('Redeploy=>true')::public.hstore,
-        null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+        null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_posted as materialized (
     select w.*,
@@ -15,7 +15,7 @@ mbus4_call1_posted as materialized (
         case
             when w.consumers <> '{}'
                 and pg_catalog.array_position(w.consumers, null) is null
-                and (w.headers is null or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy'])
+                and (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
                 then null
             else mbus4.at_post_given_18255758(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,

@@ -6,7 +6,7 @@ select mbus4.post('orders', 'id=>1', iid => 'order-1')
 -- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders', 'id=>1', 'order-1'
 -- the server gets:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
+    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, ('order-1')::pg_catalog.text
 ),
 mbus4_call1_posted as materialized (
@@ -15,7 +15,7 @@ mbus4_call1_posted as materialized (
         case
             when w.consumers <> '{}'
                 and pg_catalog.array_position(w.consumers, null) is null
-                and (w.headers is null or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy'])
+                and (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
                 and (
                     w.given is null
                         or (

@@ -6,7 +6,7 @@ select mbus4.post($1, $2, properties => $3)
 --   inline, by WITH queries
 -- the server gets:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ($1)::pg_catalog.text, ($2)::public.hstore, null::public.hstore, ($3)::public.hstore,
+    select 1::bigint, ($1)::pg_catalog.text, ($2)::public.hstore, null::mbus4_hstore.hstore, ($3)::public.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_stored as (

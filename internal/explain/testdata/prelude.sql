@@ -107,7 +107,7 @@ begin
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
-                    public.hstore(
+                    mbus4_hstore.hstore(
                         array[
                             'source_db', pg_catalog.current_database()::text, 'destination_queue',
                             (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
@@ -128,11 +128,11 @@ begin
                                 then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
                         end
                     )
-                        operator(public.||) coalesce(
+                        operator(mbus4_hstore.||) coalesce(
                             d.headers
-                                operator(public.||) case
-                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                    else public.hstore(
+                                operator(mbus4_hstore.||) case
+                                    when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                    else mbus4_hstore.hstore(
                                         array[
                                             'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
                                         ] || case
@@ -205,7 +205,8 @@ begin
                                     and pg_catalog.array_position(w.consumers, null) is null
                                     and (
                                         w.headers is null
-                                            or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                            or not w.headers
+                                                operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                                     )
                                     and (
                                         w.given is null
@@ -381,7 +382,7 @@ begin
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
-                            public.hstore(
+                            mbus4_hstore.hstore(
                                 array[
                                     'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                                     array[pg_catalog.current_database()::text]::text,
@@ -396,11 +397,11 @@ begin
                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                 end
                             )
-                                operator(public.||) coalesce(
+                                operator(mbus4_hstore.||) coalesce(
                                     d.headers
-                                        operator(public.||) case
-                                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                            else public.hstore(
+                                        operator(mbus4_hstore.||) case
+                                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                            else mbus4_hstore.hstore(
                                                 array['destination', k.queue] || case
                                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                                 end
@@ -439,7 +440,7 @@ begin
                             and pg_catalog.array_position(w.consumers, null) is null
                             and (
                                 w.headers is null
-                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                    or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                             )
                             and (
                                 w.given is null

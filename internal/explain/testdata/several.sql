@@ -15,7 +15,7 @@ commit
 --   inline, by WITH queries
 -- the server gets:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+    select 1::bigint, ('orders')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_stored as (

@@ -65,7 +65,7 @@ mbus4_call1 as (
                 ) collate pg_catalog."default",
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, '{}'),
-                public.hstore(
+                mbus4_hstore.hstore(
                     array[
                         'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
                         array[pg_catalog.current_database()::text]::text,
@@ -80,11 +80,11 @@ mbus4_call1 as (
                         when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
                     end
                 )
-                    operator(public.||) coalesce(
+                    operator(mbus4_hstore.||) coalesce(
                         d.headers
-                            operator(public.||) case
-                                when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                else public.hstore(
+                            operator(mbus4_hstore.||) case
+                                when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                else mbus4_hstore.hstore(
                                     array['destination', d.queue] || case
                                         when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
                                     end

@@ -104,7 +104,7 @@ mbus4_call1 as (
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue',
                     pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
@@ -122,11 +122,11 @@ mbus4_call1 as (
                         then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     d.headers
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")] || case
                                     when pg_catalog.starts_with(
                                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'

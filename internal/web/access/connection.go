@@ -35,6 +35,10 @@ type connection struct {
 	pg   *pgx.Conn
 }
 
+// Check says whether a log-in's session may go on in a transaction that has just begun, and that reads only or may change
+// something. Its error is that of View or Change.
+type Check func(ctx context.Context, tx pgx.Tx, reads bool) error
+
 // dialer opens a connection to the proxy.
 type dialer func(ctx context.Context) (net.Conn, error)
 
@@ -55,12 +59,9 @@ func connect(ctx context.Context, dial dialer, who Credentials, methods string, 
 		timeout = viewTimeout
 	}
 	cfg.RuntimeParams = map[string]string{
-		"application_name": "mbusproxy page", "client_encoding": "UTF8", "TimeZone": "UTC", "DateStyle": "ISO, MDY", "IntervalStyle": "postgres", "search_path": "pg_catalog",
+		"application_name": "mbusproxy page", "client_encoding": "UTF8", "TimeZone": "UTC", "DateStyle": "ISO, MDY", "IntervalStyle": "postgres", "search_path": "pg_catalog, pg_temp",
 		"statement_timeout": milliseconds(timeout), "lock_timeout": milliseconds(lockTimeout),
-		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction), "default_transaction_read_only": "off", "default_transaction_isolation": "read committed",
-	}
-	if readOnly {
-		cfg.RuntimeParams["default_transaction_read_only"] = "on"
+		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction), "default_transaction_read_only": "on", "default_transaction_isolation": "read committed",
 	}
 	cfg.Tracer = new(forgetter)
 	pg, err := pgx.ConnectConfig(ctx, cfg)
@@ -76,11 +77,12 @@ func connect(ctx context.Context, dial dialer, who Credentials, methods string, 
 }
 
 // use runs f in a transaction of the connection's. The transaction ends before use returns: no
-// snapshot outlives a request. It commits if f succeeds and keep is set.
+// snapshot outlives a request. It commits if f succeeds and keep is set; else it only reads. check
+// comes before f and may refuse; nil: there is none.
 //
 // A request that is given up does not interrupt f, for that would break the connection, and with it
 // the log-in; statement_timeout bounds it.
-func (c *connection) use(ctx context.Context, limit time.Duration, keep bool, f func(ctx context.Context, tx pgx.Tx) error) error {
+func (c *connection) use(ctx context.Context, limit time.Duration, keep bool, check Check, f func(ctx context.Context, tx pgx.Tx) error) error {
 	patience, cancel := context.WithTimeout(ctx, limit+graceTime)
 	defer cancel()
 	select {
@@ -97,9 +99,19 @@ func (c *connection) use(ctx context.Context, limit time.Duration, keep bool, f 
 	}
 	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workLimit)
 	defer cancel()
-	tx, err := c.pg.Begin(work)
+	mode := pgx.ReadOnly
+	if keep {
+		mode = pgx.ReadWrite
+	}
+	tx, err := c.pg.BeginTx(work, pgx.TxOptions{AccessMode: mode})
 	if err == nil {
-		if err = f(work, tx); err == nil && keep {
+		if check != nil {
+			err = check(work, tx, !keep)
+		}
+		if err == nil {
+			err = f(work, tx)
+		}
+		if err == nil && keep {
 			err = tx.Commit(work)
 		}
 		if undo := tx.Rollback(work); err == nil && undo != nil && !errors.Is(undo, pgx.ErrTxClosed) {

@@ -20,7 +20,7 @@ type Login struct {
 	id     string
 	store  *Store
 	view   *connection // reads only
-	change *connection // for all else
+	change *connection // for all else; it reads only as well, but in transactions of Change
 
 	ended chan struct{} // closed when it is over
 	once  sync.Once
@@ -34,21 +34,26 @@ type Login struct {
 // View runs f in a transaction that only reads, with the rights of the role. What f does takes no
 // longer than a request may.
 func (l *Login) View(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
-	return l.with(ctx, l.view, viewTimeout, false, f)
+	return l.with(ctx, l.view, viewTimeout, false, l.store.cfg.Check, f)
+}
+
+// ViewServer is View without the Store's Check: for what is of the server alone, in pg_catalog.
+func (l *Login) ViewServer(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
+	return l.with(ctx, l.view, viewTimeout, false, nil, f)
 }
 
 // Change runs f in a transaction with the rights of the role, which is committed if f succeeds.
 func (l *Login) Change(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
-	return l.with(ctx, l.change, changeTimeout, true, f)
+	return l.with(ctx, l.change, changeTimeout, true, l.store.cfg.Check, f)
 }
 
-func (l *Login) with(ctx context.Context, c *connection, limit time.Duration, keep bool, f func(ctx context.Context, tx pgx.Tx) error) error {
+func (l *Login) with(ctx context.Context, c *connection, limit time.Duration, keep bool, check Check, f func(ctx context.Context, tx pgx.Tx) error) error {
 	select {
 	case <-l.ended:
 		return ErrEnded
 	default:
 	}
-	err := c.use(ctx, limit, keep, f)
+	err := c.use(ctx, limit, keep, check, f)
 	if errors.Is(err, ErrEnded) {
 		l.store.cfg.Log.Info("page: a session at the server has ended", zap.String("user", l.User), zap.String("database", l.Database), zap.Error(err))
 		l.store.End(l)

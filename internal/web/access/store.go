@@ -30,7 +30,9 @@ type Config struct {
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Trusting lets in whom the server asks for no password: for a private server on this machine.
 	Trusting bool
-	Log      *zap.Logger
+	// Check comes first in each transaction of View and Change; nil: nothing does.
+	Check Check
+	Log   *zap.Logger
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }

@@ -59,7 +59,7 @@ mbus4_call1_taken as (
                                 ) as iid,
                                 coalesce(x.delayed_until, x.added)::timestamp as delayed_until,
                                 x.expires::timestamp as expires, coalesce(x.received, '{}') as received,
-                                public.hstore(
+                                mbus4_hstore.hstore(
                                     array[
                                         'source_db', pg_catalog.current_database()::text, 'destination_queue',
                                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
@@ -80,11 +80,11 @@ mbus4_call1_taken as (
                                             then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
                                     end
                                 )
-                                    operator(public.||) coalesce(
+                                    operator(mbus4_hstore.||) coalesce(
                                         x.headers
-                                            operator(public.||) case
-                                                when x.consumer_id = 1 and public.exist(x.headers, 'destination') then ''
-                                                else public.hstore(
+                                            operator(mbus4_hstore.||) case
+                                                when x.consumer_id = 1 and mbus4_hstore.exist(x.headers, 'destination') then ''
+                                                else mbus4_hstore.hstore(
                                                     array[
                                                         'destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
                                                     ] || case
@@ -127,7 +127,7 @@ mbus4_call1 as (
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue',
                     pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
@@ -145,11 +145,11 @@ mbus4_call1 as (
                         then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     d.headers
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")] || case
                                     when pg_catalog.starts_with(
                                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
@@ -305,7 +305,7 @@ mbus4_call1 as (
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
@@ -319,11 +319,11 @@ mbus4_call1 as (
                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     d.headers
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', k.queue] || case
                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                 end
@@ -473,7 +473,7 @@ mbus4_call1 as (
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
@@ -487,11 +487,11 @@ mbus4_call1 as (
                     when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     d.headers
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', r.queue] || case
                                     when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
                                 end

@@ -5,8 +5,8 @@ select id,
     case
         when big
             then mbus4.at_post_50add4fc(
-                ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
-                null::timestamp without time zone, '1 _session_secret_'
+                ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore,
+                null::timestamp without time zone, null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;

@@ -20,7 +20,7 @@ mbus4_call1_leased as (
         ),
         headers = case
             when m.headers is null
-                then public.hstore(
+                then mbus4_hstore.hstore(
                     pg_catalog.array_replace(
                         '{retry.first,now,retry.attempt,1,retry.last,now}'::text[],
                         'now'::text,
@@ -53,7 +53,10 @@ mbus4_call1_leased as (
                 and x.available_at <= k.now
                 and (
                     case
-                        when x.expires is null and x.after is null and public.exist(x.headers, 'retry.attempt') is not true then 0
+                        when x.expires is null
+                            and x.after is null
+                            and mbus4_hstore.exist(x.headers, 'retry.attempt') is not true
+                            then 0
                         else mbus4.at_leasable_939e248a('1 _session_secret_', x, k.now)
                     end
                 ) is not null
@@ -70,7 +73,7 @@ mbus4_call1 as (
             null, null, d.iid collate pg_catalog."default", null, null, null, null, null, d.data, null, null,
             pg_catalog.concat_ws(
                 '.', d.consumer_id, d.id,
-                d.headers operator(public.->) 'retry.attempt'::text,
+                d.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
                 (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
             ),
             null
@@ -166,15 +169,15 @@ mbus4_call1_leased as (
                 else ''
             end || m.id
         ),
-        headers = public.hstore('retry.first'::text, (select k.told from mbus4_call1_consumer k))
-            operator(public.||) coalesce(m.headers, '')
-            operator(public.||) public.hstore(
+        headers = mbus4_hstore.hstore('retry.first'::text, (select k.told from mbus4_call1_consumer k))
+            operator(mbus4_hstore.||) coalesce(m.headers, '')
+            operator(mbus4_hstore.||) mbus4_hstore.hstore(
                 array[
                     'retry.attempt',
                     (
                         1 + case
-                            when m.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                then (m.headers operator(public.->) 'retry.attempt'::text)::int
+                            when m.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
                             else 0
                         end
                     )::text,
@@ -212,9 +215,9 @@ mbus4_call1_leased as (
                                     when x.headers is null or x.consumer_id = 1 then 0
                                     when case
                                         when x.headers
-                                            operator(public.->) 'retry.attempt'::text
+                                            operator(mbus4_hstore.->) 'retry.attempt'::text
                                             operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                            then (x.headers operator(public.->) 'retry.attempt'::text)::int
+                                            then (x.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
                                         else 0
                                     end < k.most
                                         then 0
@@ -238,7 +241,7 @@ mbus4_call1 as (
             d.id, d.added::timestamp, d.iid collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue',
                     (select k.queue from mbus4_call1_consumer k),
@@ -256,11 +259,11 @@ mbus4_call1 as (
                         then array['tempq', (select k.queue from mbus4_call1_consumer k)]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     d.headers
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', (select k.queue from mbus4_call1_consumer k)] || case
                                     when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
                                         then array['tempq', (select k.queue from mbus4_call1_consumer k)]
@@ -271,13 +274,13 @@ mbus4_call1 as (
                 ),
             d.properties, d.data,
             case
-                when public.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
-                else public.hstore_to_jsonb(d.data)
+                when mbus4_hstore.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
+                else mbus4_hstore.hstore_to_jsonb(d.data)
             end,
-            (d.headers operator(public.->) 'retry.attempt'::text)::int,
+            (d.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
             pg_catalog.concat_ws(
                 '.', d.consumer_id, d.id,
-                d.headers operator(public.->) 'retry.attempt'::text,
+                d.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
                 (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
             ),
             d.available_at
@@ -383,8 +386,10 @@ mbus4_call1_chosen as materialized (
                         then case
                             when m.headers is null or m.consumer_id = 1 then 0
                             when case
-                                when m.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                    then (m.headers operator(public.->) 'retry.attempt'::text)::int
+                                when m.headers
+                                    operator(mbus4_hstore.->) 'retry.attempt'::text
+                                    operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                    then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
                                 else 0
                             end < t.most
                                 then 0
@@ -409,15 +414,15 @@ mbus4_call1_leased as (
                 else ''
             end || m.id
         ),
-        headers = public.hstore('retry.first'::text, (select t.told from mbus4_call1_wanted t where t.id = m.consumer_id))
-            operator(public.||) coalesce(m.headers, '')
-            operator(public.||) public.hstore(
+        headers = mbus4_hstore.hstore('retry.first'::text, (select t.told from mbus4_call1_wanted t where t.id = m.consumer_id))
+            operator(mbus4_hstore.||) coalesce(m.headers, '')
+            operator(mbus4_hstore.||) mbus4_hstore.hstore(
                 array[
                     'retry.attempt',
                     (
                         1 + case
-                            when m.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                then (m.headers operator(public.->) 'retry.attempt'::text)::int
+                            when m.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
                             else 0
                         end
                     )::text,
@@ -440,7 +445,7 @@ mbus4_call1 as (
             d.id, d.added::timestamp, d.iid collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
@@ -454,11 +459,11 @@ mbus4_call1 as (
                     when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     d.headers
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', r.queue] || case
                                     when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
                                 end
@@ -468,13 +473,13 @@ mbus4_call1 as (
                 ),
             d.properties, d.data,
             case
-                when public.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
-                else public.hstore_to_jsonb(d.data)
+                when mbus4_hstore.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
+                else mbus4_hstore.hstore_to_jsonb(d.data)
             end,
-            (d.headers operator(public.->) 'retry.attempt'::text)::int,
+            (d.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
             pg_catalog.concat_ws(
                 '.', d.consumer_id, d.id,
-                d.headers operator(public.->) 'retry.attempt'::text,
+                d.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
                 (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
             ),
             d.available_at
@@ -516,7 +521,7 @@ select mbus4.ack($1)
 with mbus4_call1_args(n, "lease") as (select 1::bigint, ($1)::pg_catalog.text),
 mbus4_call1_taken as (
     delete from mbus4.message m
-    where (m.consumer_id, m.available_at, m.id, m.headers operator(public.->) 'retry.attempt'::text) = (
+    where (m.consumer_id, m.available_at, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text) = (
         select pg_catalog.split_part(p.lease, '.', 1)::bigint,
             timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint * interval '1 microsecond',
             pg_catalog.split_part(p.lease, '.', 2)::bigint,
@@ -560,7 +565,7 @@ select mbus4.ack($1)
 with mbus4_call1_args(n, "lease") as (select 1::bigint, ($1)::pg_catalog.text),
 mbus4_call1_taken as (
     delete from mbus4.message m
-    where (m.consumer_id, m.available_at, m.id, m.headers operator(public.->) 'retry.attempt'::text) = (
+    where (m.consumer_id, m.available_at, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text) = (
         select pg_catalog.split_part(p.lease, '.', 1)::bigint,
             timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint * interval '1 microsecond',
             pg_catalog.split_part(p.lease, '.', 2)::bigint,
@@ -637,7 +642,7 @@ mbus4_call1_chosen as materialized (
             and m.id = k.id
             and (
                 m.delayed_until is distinct from m.available_at
-                    and m.headers operator(public.->) 'retry.attempt'::text = k.attempt
+                    and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = k.attempt
             )
         order by m.consumer_id, m.available_at, m.id
         limit 1
@@ -757,7 +762,7 @@ mbus4_call1 as (
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue',
                     pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
@@ -775,11 +780,11 @@ mbus4_call1 as (
                         then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     d.headers
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")] || case
                                     when pg_catalog.starts_with(
                                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'

@@ -61,7 +61,7 @@ mbus4_call1 as (
                 ) collate pg_catalog."default",
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, '{}'),
-                public.hstore(
+                mbus4_hstore.hstore(
                     array[
                         'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
                         array[pg_catalog.current_database()::text]::text,
@@ -76,11 +76,11 @@ mbus4_call1 as (
                         when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
                     end
                 )
-                    operator(public.||) coalesce(
+                    operator(mbus4_hstore.||) coalesce(
                         d.headers
-                            operator(public.||) case
-                                when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                else public.hstore(
+                            operator(mbus4_hstore.||) case
+                                when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                else mbus4_hstore.hstore(
                                     array['destination', d.queue] || case
                                         when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
                                     end
@@ -184,7 +184,7 @@ mbus4_call1 as (
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
-                    public.hstore(
+                    mbus4_hstore.hstore(
                         array[
                             'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                             array[pg_catalog.current_database()::text]::text,
@@ -199,11 +199,11 @@ mbus4_call1 as (
                             when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                         end
                     )
-                        operator(public.||) coalesce(
+                        operator(mbus4_hstore.||) coalesce(
                             d.headers
-                                operator(public.||) case
-                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                    else public.hstore(
+                                operator(mbus4_hstore.||) case
+                                    when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                    else mbus4_hstore.hstore(
                                         array['destination', k.queue] || case
                                             when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                         end
@@ -252,7 +252,7 @@ select (
             ) collate pg_catalog."default",
             coalesce(m.delayed_until, m.added)::timestamp,
             m.expires::timestamp, coalesce(m.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
@@ -266,11 +266,11 @@ select (
                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     m.headers
-                        operator(public.||) case
-                            when m.consumer_id = 1 and public.exist(m.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', c.qname] || case
                                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
                                 end

@@ -2,7 +2,7 @@
 select mbus4.post('orders', 'id=>1')
 ----
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
+    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_stored as (
@@ -76,7 +76,7 @@ mbus4_call1_posted as materialized (
         case
             when w.consumers <> '{}'
                 and pg_catalog.array_position(w.consumers, null) is null
-                and (w.headers is null or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy'])
+                and (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
                 and (
                     w.given is null
                         or (
@@ -161,7 +161,7 @@ set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constan
 select mbus4.post('orders', 'id=>1')
 ----
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
+    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_stored as (
@@ -227,7 +227,7 @@ insert into log (iid) select mbus4.post('orders', hstore(o)) from orders o
 ----
 with mbus4_rows1 as (select 1::bigint as n, s.* from (select null, (hstore(o))::public.hstore from orders o) as s(h1, h2)),
 mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select mbus4_rows1.n, ('orders')::pg_catalog.text, mbus4_rows1.h2, null::public.hstore, null::public.hstore,
+    select mbus4_rows1.n, ('orders')::pg_catalog.text, mbus4_rows1.h2, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
     from mbus4_rows1
 ),
@@ -300,12 +300,12 @@ with mbus4_rows1 as materialized (
     )
 ),
 mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select mbus4_rows1.n, mbus4_rows1.h3, mbus4_rows1.h4, null::public.hstore, null::public.hstore,
+    select mbus4_rows1.n, mbus4_rows1.h3, mbus4_rows1.h4, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
     from mbus4_rows1
 ),
 mbus4_call1_subscribers as materialized (
-    select public.hstore(
+    select mbus4_hstore.hstore(
         pg_catalog.array_agg(q.queue),
         pg_catalog.array_agg(
             array(
@@ -336,7 +336,7 @@ mbus4_call1_posted as materialized (
                 when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
             end as id,
             pg_catalog.clock_timestamp() as added,
-            ((select r.consumers from mbus4_call1_subscribers r) operator(public.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
+            ((select r.consumers from mbus4_call1_subscribers r) operator(mbus4_hstore.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
             a.expires::timestamptz as expires, a.properties, a.data as data
@@ -375,7 +375,7 @@ set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[
 select mbus4.post_orders('id=>1'), mbus4.post_audit('id=>1', properties => 'by=>me')
 ----
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
+    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_stored as (
@@ -427,7 +427,7 @@ mbus4_call1 as (
         ) as post
 ),
 mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('audit')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, ('by=>me')::public.hstore,
+    select 1::bigint, ('audit')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, ('by=>me')::public.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call2_stored as (
@@ -492,44 +492,44 @@ values (mbus4.post('a', '')), (mbus4.post('b', '')), (mbus4.post('c', '')), (mbu
 ----
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
     values (
-        1::bigint, ('a')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+        1::bigint, ('a')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
     ),
         (
-            2::bigint, ('b')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+            2::bigint, ('b')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
             null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            3::bigint, ('c')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+            3::bigint, ('c')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
             null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            4::bigint, ('d')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+            4::bigint, ('d')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
             null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            5::bigint, ('e')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+            5::bigint, ('e')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
             null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            6::bigint, ('f')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+            6::bigint, ('f')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
             null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            7::bigint, ('g')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+            7::bigint, ('g')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
             null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            8::bigint, ('h')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+            8::bigint, ('h')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
             null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            9::bigint, ('i')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore,
+            9::bigint, ('i')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
             null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         )
 ),
 mbus4_call1_subscribers as materialized (
-    select public.hstore(
+    select mbus4_hstore.hstore(
         pg_catalog.array_agg(q.queue),
         pg_catalog.array_agg(
             array(
@@ -560,7 +560,7 @@ mbus4_call1_posted as materialized (
                 when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
             end as id,
             pg_catalog.clock_timestamp() as added,
-            ((select r.consumers from mbus4_call1_subscribers r) operator(public.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
+            ((select r.consumers from mbus4_call1_subscribers r) operator(mbus4_hstore.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
             a.expires::timestamptz as expires, a.properties, a.data as data

@@ -104,7 +104,7 @@ begin
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
-                    public.hstore(
+                    mbus4_hstore.hstore(
                         array[
                             'source_db', pg_catalog.current_database()::text, 'destination_queue',
                             (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
@@ -125,11 +125,11 @@ begin
                                 then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
                         end
                     )
-                        operator(public.||) coalesce(
+                        operator(mbus4_hstore.||) coalesce(
                             d.headers
-                                operator(public.||) case
-                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                    else public.hstore(
+                                operator(mbus4_hstore.||) case
+                                    when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                    else mbus4_hstore.hstore(
                                         array[
                                             'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
                                         ] || case
@@ -202,7 +202,8 @@ begin
                                     and pg_catalog.array_position(w.consumers, null) is null
                                     and (
                                         w.headers is null
-                                            or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                            or not w.headers
+                                                operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                                     )
                                     and (
                                         w.given is null
@@ -378,7 +379,7 @@ begin
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
-                            public.hstore(
+                            mbus4_hstore.hstore(
                                 array[
                                     'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                                     array[pg_catalog.current_database()::text]::text,
@@ -393,11 +394,11 @@ begin
                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                 end
                             )
-                                operator(public.||) coalesce(
+                                operator(mbus4_hstore.||) coalesce(
                                     d.headers
-                                        operator(public.||) case
-                                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                            else public.hstore(
+                                        operator(mbus4_hstore.||) case
+                                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                            else mbus4_hstore.hstore(
                                                 array['destination', k.queue] || case
                                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                                 end
@@ -436,7 +437,7 @@ begin
                             and pg_catalog.array_position(w.consumers, null) is null
                             and (
                                 w.headers is null
-                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                    or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                             )
                             and (
                                 w.given is null
@@ -651,7 +652,7 @@ begin
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
-                    public.hstore(
+                    mbus4_hstore.hstore(
                         array[
                             'source_db', pg_catalog.current_database()::text, 'destination_queue',
                             (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
@@ -672,11 +673,11 @@ begin
                                 then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
                         end
                     )
-                        operator(public.||) coalesce(
+                        operator(mbus4_hstore.||) coalesce(
                             d.headers
-                                operator(public.||) case
-                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                    else public.hstore(
+                                operator(mbus4_hstore.||) case
+                                    when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                    else mbus4_hstore.hstore(
                                         array[
                                             'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
                                         ] || case
@@ -749,7 +750,8 @@ begin
                                     and pg_catalog.array_position(w.consumers, null) is null
                                     and (
                                         w.headers is null
-                                            or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                            or not w.headers
+                                                operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                                     )
                                     and (
                                         w.given is null
@@ -925,7 +927,7 @@ begin
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
-                            public.hstore(
+                            mbus4_hstore.hstore(
                                 array[
                                     'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                                     array[pg_catalog.current_database()::text]::text,
@@ -940,11 +942,11 @@ begin
                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                 end
                             )
-                                operator(public.||) coalesce(
+                                operator(mbus4_hstore.||) coalesce(
                                     d.headers
-                                        operator(public.||) case
-                                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                            else public.hstore(
+                                        operator(mbus4_hstore.||) case
+                                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                            else mbus4_hstore.hstore(
                                                 array['destination', k.queue] || case
                                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                                 end
@@ -983,7 +985,7 @@ begin
                             and pg_catalog.array_position(w.consumers, null) is null
                             and (
                                 w.headers is null
-                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                    or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                             )
                             and (
                                 w.given is null
@@ -1631,7 +1633,7 @@ begin
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
-                    public.hstore(
+                    mbus4_hstore.hstore(
                         array[
                             'source_db', pg_catalog.current_database()::text, 'destination_queue',
                             (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
@@ -1652,11 +1654,11 @@ begin
                                 then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
                         end
                     )
-                        operator(public.||) coalesce(
+                        operator(mbus4_hstore.||) coalesce(
                             d.headers
-                                operator(public.||) case
-                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                    else public.hstore(
+                                operator(mbus4_hstore.||) case
+                                    when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                    else mbus4_hstore.hstore(
                                         array[
                                             'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
                                         ] || case
@@ -1729,7 +1731,8 @@ begin
                                     and pg_catalog.array_position(w.consumers, null) is null
                                     and (
                                         w.headers is null
-                                            or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                            or not w.headers
+                                                operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                                     )
                                     and (
                                         w.given is null
@@ -1905,7 +1908,7 @@ begin
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
-                            public.hstore(
+                            mbus4_hstore.hstore(
                                 array[
                                     'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                                     array[pg_catalog.current_database()::text]::text,
@@ -1920,11 +1923,11 @@ begin
                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                 end
                             )
-                                operator(public.||) coalesce(
+                                operator(mbus4_hstore.||) coalesce(
                                     d.headers
-                                        operator(public.||) case
-                                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                            else public.hstore(
+                                        operator(mbus4_hstore.||) case
+                                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                            else mbus4_hstore.hstore(
                                                 array['destination', k.queue] || case
                                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                                 end
@@ -1963,7 +1966,7 @@ begin
                             and pg_catalog.array_position(w.consumers, null) is null
                             and (
                                 w.headers is null
-                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                    or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                             )
                             and (
                                 w.given is null
@@ -2188,7 +2191,7 @@ begin
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
-                    public.hstore(
+                    mbus4_hstore.hstore(
                         array[
                             'source_db', pg_catalog.current_database()::text, 'destination_queue',
                             (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
@@ -2209,11 +2212,11 @@ begin
                                 then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
                         end
                     )
-                        operator(public.||) coalesce(
+                        operator(mbus4_hstore.||) coalesce(
                             d.headers
-                                operator(public.||) case
-                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                    else public.hstore(
+                                operator(mbus4_hstore.||) case
+                                    when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                    else mbus4_hstore.hstore(
                                         array[
                                             'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
                                         ] || case
@@ -2286,7 +2289,8 @@ begin
                                     and pg_catalog.array_position(w.consumers, null) is null
                                     and (
                                         w.headers is null
-                                            or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                            or not w.headers
+                                                operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                                     )
                                     and (
                                         w.given is null
@@ -2462,7 +2466,7 @@ begin
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
-                            public.hstore(
+                            mbus4_hstore.hstore(
                                 array[
                                     'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                                     array[pg_catalog.current_database()::text]::text,
@@ -2477,11 +2481,11 @@ begin
                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                 end
                             )
-                                operator(public.||) coalesce(
+                                operator(mbus4_hstore.||) coalesce(
                                     d.headers
-                                        operator(public.||) case
-                                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                                            else public.hstore(
+                                        operator(mbus4_hstore.||) case
+                                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                                            else mbus4_hstore.hstore(
                                                 array['destination', k.queue] || case
                                                     when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
                                                 end
@@ -2520,7 +2524,7 @@ begin
                             and pg_catalog.array_position(w.consumers, null) is null
                             and (
                                 w.headers is null
-                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
+                                    or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
                             )
                             and (
                                 w.given is null

@@ -445,7 +445,7 @@ select mbus4.schedule('report', '@daily', 'orders', 'a=>1')
 ----
 with mbus4_call1_args(n, "name", "cron", "qname", "data", "headers", "properties", "timezone") as (
     select 1::bigint, ('report')::pg_catalog.text, ('@daily')::pg_catalog.text, ('orders')::pg_catalog.text,
-        ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, 'UTC'::pg_catalog.text
+        ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, 'UTC'::pg_catalog.text
 ),
 mbus4_call1_asked as materialized (
     select a.n, a.cron,
@@ -642,7 +642,7 @@ mbus4_call1 as (
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
-            public.hstore(
+            mbus4_hstore.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue',
                     (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a),
@@ -660,11 +660,11 @@ mbus4_call1 as (
                         then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)]
                 end
             )
-                operator(public.||) coalesce(
+                operator(mbus4_hstore.||) coalesce(
                     d.headers
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
+                        operator(mbus4_hstore.||) case
+                            when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
+                            else mbus4_hstore.hstore(
                                 array['destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)] || case
                                     when pg_catalog.starts_with(
                                         (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a), 'temp.'

@@ -37,7 +37,7 @@ select case
 end;
 -- then:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
+    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_stored as (
@@ -182,7 +182,7 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
                     then ('orders')::pg_catalog.text
             end
         ),
-        ('id=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone,
+        ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone,
         null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_stored as (
