@@ -16,11 +16,11 @@ type Console interface {
 	// is to check who logs in. It may take its time; ctx ends with the startup.
 	Login(ctx context.Context, database string) (instead string, ok bool)
 	// Serve talks to a client that has logged in, from its first message on, until it leaves, the
-	// connection breaks or ctx ends. server is its session at the server, which is idle. When ctx
-	// ends, nothing can be read any more; what is under way may be answered within
-	// endpoint.GoodbyeTime, and the client is told why it loses the connection once Serve has
-	// returned.
-	Serve(ctx context.Context, client, server io.ReadWriter, user, database string)
+	// connection breaks or ctx ends, which end does as well. server is its session at the server, which
+	// is idle. When ctx ends, nothing can be read any more; what is under way may be answered within
+	// endpoint.GoodbyeTime. Once Serve has returned, the client is told why it loses the connection, if
+	// that is because the proxy ends.
+	Serve(ctx context.Context, end func(), client, server io.ReadWriter, user, database string)
 }
 
 // consoleLogin is a client that has logged in to a Console.
@@ -37,7 +37,8 @@ func (s *Server) serveConsole(l *endpoint.Endpoint, login *consoleLogin) {
 		s.consoles.Add(-1)
 		s.starting.Add(1)
 	}()
-	ctx, cancel := context.WithCancel(s.startupContext()) // which Shutdown ends
+	ending := s.startupContext() // which Shutdown ends
+	ctx, cancel := context.WithCancel(ending)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
 		login.server.Endpoint.Interrupt()
@@ -45,11 +46,14 @@ func (s *Server) serveConsole(l *endpoint.Endpoint, login *consoleLogin) {
 		_ = l.Socket.SetWriteDeadline(time.Now().Add(endpoint.GoodbyeTime))
 	})
 	defer login.server.Endpoint.Close()
-	s.cfg.Console.Serve(ctx, l.Conn, login.server.Endpoint.Conn, login.user, login.database)
+	s.cfg.Console.Serve(ctx, cancel, l.Conn, login.server.Endpoint.Conn, login.user, login.database)
 	stop()
-	if ctx.Err() != nil { // and not whether stop came in time: Serve may have been faster
-		_ = l.Socket.SetWriteDeadline(time.Now().Add(endpoint.GoodbyeTime))
-		_ = l.Write(fatal.Shutdown().Encode(nil))
+	login.server.Endpoint.Close() // at once, whether the client leaves or not
+	if ctx.Err() != nil {         // and not whether stop came in time: Serve may have been faster
+		if ending.Err() != nil {
+			_ = l.Socket.SetWriteDeadline(time.Now().Add(endpoint.GoodbyeTime))
+			_ = l.Write(fatal.Shutdown().Encode(nil))
+		}
 		l.CloseWrite()
 		return
 	}

@@ -13,7 +13,7 @@ type lateConsole struct{ asked chan struct{} }
 
 func (lateConsole) Login(context.Context, string) (string, bool) { return "postgres", true }
 
-func (c lateConsole) Serve(ctx context.Context, client, _ io.ReadWriter, _, _ string) {
+func (c lateConsole) Serve(ctx context.Context, _ func(), client, _ io.ReadWriter, _, _ string) {
 	backend := pgproto3.NewBackend(client, client)
 	for ctx.Err() == nil {
 		if _, err := backend.Receive(); err != nil {

@@ -1,10 +1,12 @@
 package ops
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/integration/internal/harness"
@@ -173,5 +175,41 @@ func TestConsoleBinary(t *testing.T) {
 	res = conn.ExecParams(harness.Context(t), "SHOW VERSION", nil, nil, nil, make([]int16, 1000)).Read()
 	if code := harness.SQLState(res.Err); code != "08P01" {
 		t.Errorf("a thousand formats for one column: %v", res.Err)
+	}
+}
+
+// One operator does not take all places of the console, and who has most of them makes room.
+func TestConsoleIsShared(t *testing.T) {
+	t.Parallel()
+	roles := newConsoleRoles(t)
+	proxy := harness.NewProxy(t, "--console-role", roles.role)
+	enter := func(role string) (*pgconn.PgConn, error) {
+		conn, err := pgconn.Connect(harness.Context(t), consoleDSN(proxy.Endpoint, role, "mbusproxy"))
+		if err == nil {
+			t.Cleanup(func() { _ = conn.Close(context.Background()) })
+			_, err = conn.Exec(harness.Context(t), "show version").ReadAll()
+		}
+		return conn, err
+	}
+	var first *pgconn.PgConn
+	for _, role := range []string{roles.admin, roles.member} {
+		for i := range 8 {
+			conn, err := enter(role)
+			if err != nil {
+				t.Fatalf("session %d of %s: %v", i, role, err)
+			}
+			if first == nil {
+				first = conn
+			}
+		}
+		if _, err := enter(role); harness.SQLState(err) != "53300" || !strings.Contains(fmt.Sprint(err), "your role has 8") {
+			t.Errorf("a ninth session of one role: %v", err)
+		}
+	}
+	if _, err := enter("postgres"); err != nil {
+		t.Errorf("a third operator: %v", err)
+	}
+	if _, err := first.Exec(harness.Context(t), "show version").ReadAll(); harness.SQLState(err) != "57P01" {
+		t.Errorf("who was there for longest: %v", err)
 	}
 }

@@ -172,16 +172,6 @@ func TestConsoleAdmission(t *testing.T) {
 		}
 	}
 
-	// No more than sixteen at a time.
-	var conns []*pgconn.PgConn
-	for range 16 {
-		conns = append(conns, toConsole(t, proxy.Endpoint, roles.member, roles.role))
-		shown(t, conns[len(conns)-1], "show version")
-	}
-	if _, err := toConsole(t, proxy.Endpoint, roles.member, roles.role).Exec(harness.Context(t), "show version").ReadAll(); harness.SQLState(err) != "53300" {
-		t.Errorf("%v", err)
-	}
-
 	// A real database of that name wins, from the next second on.
 	direct := harness.Connect(t, harness.Direct(), "postgres")
 	harness.Ask(t, direct, "create database "+roles.role)

@@ -23,7 +23,7 @@ func TestForgedCookies(t *testing.T) {
 	v := newVisitor(t, "127.0.0.1")
 	a := v.logIn(s.user, password, s.database)
 	set := a.header.Values("Set-Cookie")
-	if len(set) != 2 {
+	if len(set) != 3 {
 		t.Fatalf("cookies: %q", set)
 	}
 	for _, c := range set {
@@ -133,7 +133,20 @@ func TestLoginFlood(t *testing.T) {
 	if a := v.logIn(s.user, password, s.database); limited >= 5 && a.status != http.StatusTooManyRequests {
 		t.Errorf("the right password after a flood: %d", a.status)
 	}
-	newVisitor(t, "127.0.0.10").mustLogIn(s.user, s.database)
+}
+
+// Whoever guesses, from however many addresses of a machine, keeps out neither another role nor a browser in which
+// somebody has logged in before.
+func TestGuessesKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	known := newVisitor(t, "127.0.0.1")
+	known.post("logout", url.Values{"token": {known.mustLogIn(s.user, s.database)}})
+	for i := range 60 {
+		newVisitor(t, fmt.Sprintf("127.0.1.%d", i)).logIn(s.user, "guess", s.database)
+	}
+	newVisitor(t, "127.0.2.1").mustLogIn(s.admin, s.database)
+	known.mustLogIn(s.user, s.database)
 }
 
 // The page is this machine's under its own names only: a name of somebody else's that leads here is

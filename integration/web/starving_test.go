@@ -66,3 +66,36 @@ func TestOneRoleStarvesNobody(t *testing.T) {
 		}
 	}
 }
+
+// One role does not take all streams.
+func TestStreamsAreShared(t *testing.T) {
+	s := newSite(t)
+	open := func(v *visitor) int {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"live?at=/page/", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := v.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = res.Body.Close() })
+		return res.StatusCode
+	}
+	status := map[int]int{}
+	for range 8 { // log-ins that a role may have
+		user := newVisitor(t, "127.0.0.1")
+		user.mustLogIn(s.user, s.database)
+		for range 3 {
+			status[open(user)]++
+		}
+	}
+	if status[http.StatusOK] != 8 || status[http.StatusTooManyRequests] != 16 {
+		t.Errorf("one role's streams: %v", status)
+	}
+	admin := newVisitor(t, "127.0.0.1")
+	admin.mustLogIn(s.admin, s.database)
+	if got := open(admin); got != http.StatusOK {
+		t.Errorf("another role's: %d", got)
+	}
+}

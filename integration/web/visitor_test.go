@@ -112,7 +112,7 @@ func (v *visitor) cookie() *http.Cookie {
 		v.t.Fatal(err)
 	}
 	for _, c := range v.client.Jar.Cookies(u) {
-		if !strings.HasSuffix(c.Name, "_form") {
+		if !strings.HasSuffix(c.Name, "_form") && !strings.HasSuffix(c.Name, "_known") {
 			return c
 		}
 	}

@@ -7,19 +7,22 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"go.uber.org/zap"
 
 	"mbusproxy/engine"
+	"mbusproxy/internal/quota"
 	"mbusproxy/proxy"
 	"mbusproxy/sqlfuncs"
 	"mbusproxy/trust"
 )
 
 const (
-	mostSessions = 16 // at a time
+	mostSessions = 16 // at a time; see quota.Places
+	mostOfRole   = 8
 	existsLife   = time.Second
 	maxMessage   = 16 << 10 // bytes of one message of a client, of which it may have mostPrepared kept
 	mostAnswer   = 16 << 20 // bytes of an answer of the server's, which is held until it is whole
@@ -56,7 +59,7 @@ type Config struct {
 // Console is a proxy.Console.
 type Console struct {
 	cfg      Config
-	sessions chan struct{}
+	sessions *quota.Places[string]
 
 	mu      sync.Mutex
 	exists  bool
@@ -65,7 +68,7 @@ type Console struct {
 
 // New makes a Console.
 func New(cfg Config) *Console {
-	return &Console{cfg: cfg, sessions: make(chan struct{}, mostSessions)}
+	return &Console{cfg: cfg, sessions: quota.New[string](mostSessions, mostOfRole)}
 }
 
 // Login says where a client that names the console's database is checked.
@@ -120,7 +123,7 @@ type portal struct {
 const mostPrepared = 100
 
 // Serve talks to a client.
-func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user, database string) {
+func (c *Console) Serve(ctx context.Context, end func(), client, server io.ReadWriter, user, database string) {
 	s := &session{
 		console: c, client: pgproto3.NewBackend(client, client), server: pgproto3.NewFrontend(server, server), user: user, database: c.cfg.Database,
 		statement: map[string]string{}, portal: map[string]portal{},
@@ -137,14 +140,29 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 		}
 		return
 	}
-	select {
-	case c.sessions <- struct{}{}:
-		defer func() { <-c.sessions }()
-	default:
+	var given atomic.Bool // the place is another's
+	place, err := c.sessions.Take(user, func() {
+		given.Store(true)
+		end()
+	})
+	switch {
+	case errors.Is(err, quota.ErrOwn):
+		s.fatal(fail("53300", "Close one of them.", "your role has %d sessions in the console already", mostOfRole))
+		return
+	case err != nil:
 		s.fatal(fail("53300", "Close one of them.", "there are %d sessions in the console already", mostSessions))
 		return
 	}
+	defer place.Leave()
 	c.cfg.Log.Info("console opened", zap.String("user", user))
+	s.serve(ctx, place)
+	if given.Load() {
+		s.fatal(fail("57P01", "Roles share the places of the console; yours had most of them.", "another role needed the place of this session"))
+	}
+}
+
+// serve answers what the client sends, until it leaves or the session ends.
+func (s *session) serve(ctx context.Context, place *quota.Place[string]) {
 	for ctx.Err() == nil {
 		m, err := s.client.Receive()
 		if errors.As(err, new(*pgproto3.ExceededMaxBodyLenErr)) {
@@ -157,7 +175,9 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 		if _, is := m.(*pgproto3.Terminate); is {
 			return
 		}
-		if s.handle(ctx, m) != nil || s.lost {
+		place.Use(true)
+		err = s.handle(ctx, m)
+		if place.Use(false); err != nil || s.lost {
 			return
 		}
 	}

@@ -3,8 +3,7 @@ package web
 import "sync"
 
 // Bounds of requests that are being answered. A request waits for the server, or for others of its
-// log-in, and keeps one of the connections of --http meanwhile, of which there are 64: with the
-// streams and those who are logging in some are left for who asks whether the proxy lives.
+// log-in, and keeps one of the connections of --http meanwhile.
 const (
 	mostAsking       = 24 // at a time
 	mostAskingOfRole = 8

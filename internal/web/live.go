@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mbusproxy/internal/quota"
 	"mbusproxy/internal/web/access"
 )
 
@@ -28,25 +29,29 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	select {
-	case p.streams <- struct{}{}:
-		defer func() { <-p.streams }()
-	default:
-		http.Error(w, "there are too many streams", http.StatusServiceUnavailable)
-		return
-	}
 	if !l.OpenStream() {
 		http.Error(w, "your log-in has too many streams", http.StatusTooManyRequests)
 		return
 	}
 	defer l.CloseStream()
+	given := make(chan struct{}) // closed when the place is another's
+	place, err := p.streams.Take(l.User, func() { close(given) })
+	switch {
+	case errors.Is(err, quota.ErrOwn):
+		http.Error(w, "your role has too many streams", http.StatusTooManyRequests)
+		return
+	case err != nil:
+		http.Error(w, "there are too many streams", http.StatusServiceUnavailable)
+		return
+	}
+	defer place.Leave()
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("X-Accel-Buffering", "no")
 	s := &stream{w: w, out: http.NewResponseController(w)}
 	if s.send("hello", "") != nil {
 		return
 	}
-	p.feed(r, l, v, u, s)
+	p.feed(r, l, v, u, s, given)
 }
 
 // stream is one of events.
@@ -75,8 +80,8 @@ func (s *stream) send(event, data string) error {
 	return s.out.Flush()
 }
 
-// feed sends what is new until somebody ends it.
-func (p *Page) feed(r *http.Request, l *access.Login, v *view, u *url.URL, s *stream) {
+// feed sends what is new until somebody ends it, or given is closed.
+func (p *Page) feed(r *http.Request, l *access.Login, v *view, u *url.URL, s *stream, given <-chan struct{}) {
 	tick := time.NewTicker(v.every)
 	defer tick.Stop()
 	for {
@@ -86,6 +91,8 @@ func (p *Page) feed(r *http.Request, l *access.Login, v *view, u *url.URL, s *st
 			return
 		case <-p.ctx.Done():
 			return
+		case <-given:
+			return // the browser sees that the connection has ended, and asks again later
 		case <-l.Ended():
 			_ = s.send("ended", "")
 			return

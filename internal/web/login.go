@@ -30,13 +30,23 @@ func (p *Page) cookieName(r *http.Request, what string) string {
 	return name
 }
 
+// setCookie sets a cookie for as long as the browser runs, or removes it; knownCookie is kept for knownDays.
 func (p *Page) setCookie(w http.ResponseWriter, r *http.Request, what, value string) {
 	c := &http.Cookie{Name: p.cookieName(r, what), Value: value, Path: Path, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
-	if value == "" {
+	switch {
+	case value == "":
 		c.MaxAge = -1
+	case what == knownCookie:
+		c.MaxAge = knownDays * 24 * 60 * 60
 	}
 	http.SetCookie(w, c)
 }
+
+// knownCookie is the cookie by which a browser is known to the role that has logged in with it last.
+const (
+	knownCookie = "_known"
+	knownDays   = 90
+)
 
 func (p *Page) cookie(r *http.Request, what string) string {
 	c, err := r.Cookie(p.cookieName(r, what))
@@ -98,7 +108,7 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	if old := p.who(r, false); old != nil {
 		p.logins.End(old)
 	}
-	l, err := p.logins.Open(r.Context(), remote(r), who)
+	l, err := p.logins.Open(r.Context(), remote(r), p.cookie(r, knownCookie), who)
 	if err != nil {
 		var status int
 		status, sheet.Problem, sheet.Hint = whyNot(err, w.Header())
@@ -111,6 +121,7 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	p.goOn(l)
 	p.setCookie(w, r, "_form", "")
 	p.setCookie(w, r, "", p.logins.Cookie(l))
+	p.setCookie(w, r, knownCookie, p.logins.Known(l))
 	http.Redirect(w, r, sheet.Next, http.StatusSeeOther)
 }
 

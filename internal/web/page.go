@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"mbusproxy/internal/quota"
 	"mbusproxy/internal/web/access"
 	"mbusproxy/internal/web/sampling"
 	"mbusproxy/proxy"
@@ -59,7 +60,7 @@ type Page struct {
 	views    map[string]*view
 	forms    map[string]*form
 	sheets   map[string]*template.Template // by file
-	streams  chan struct{}
+	streams  *quota.Places[string]
 	asking   asking
 	runs     runs
 	ctx      context.Context // ends with Close; for what outlives a request
@@ -67,13 +68,16 @@ type Page struct {
 	done     sync.WaitGroup
 }
 
-// mostStreams is how many streams of events there may be: each takes a connection, of which --http has 64.
-const mostStreams = 24
+// Bounds of streams of events, each of which takes a connection of --http; see quota.Places.
+const (
+	mostStreams       = 24
+	mostStreamsOfRole = 8
+)
 
 // New makes a Page.
 func New(cfg Config) (*Page, error) {
 	ctx, stop := context.WithCancel(context.Background())
-	p := &Page{cfg: cfg, question: trust.ForPerson(cfg.Admin), views: map[string]*view{}, forms: map[string]*form{}, streams: make(chan struct{}, mostStreams), ctx: ctx, stop: stop}
+	p := &Page{cfg: cfg, question: trust.ForPerson(cfg.Admin), views: map[string]*view{}, forms: map[string]*form{}, streams: quota.New[string](mostStreams, mostStreamsOfRole), ctx: ctx, stop: stop}
 	p.logins = access.NewStore(access.Config{Dial: cfg.Dial, Trusting: cfg.Trusting, Check: p.trusted, Log: cfg.Log})
 	p.samples = sampling.New(sampling.Config{Proxy: cfg.Proxy, Calls: cfg.Calls, Each: p.logins.Each, MaySee: p.maySee})
 	for _, v := range p.allViews() {

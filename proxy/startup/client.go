@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/origin"
 	"mbusproxy/proxy/wire"
 )
 
@@ -67,20 +68,9 @@ type Client struct {
 func New(conn net.Conn, end context.CancelCauseFunc) *Client {
 	s := &Client{end: end}
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		s.origin = originOf(a.AddrPort().Addr())
+		s.origin = origin.Of(a.AddrPort().Addr())
 	}
 	return s
-}
-
-// originOf returns what is counted as one address. A host with IPv6 has a whole network of 64 bits.
-func originOf(a netip.Addr) netip.Prefix {
-	a = a.Unmap()
-	bits := a.BitLen()
-	if a.Is6() {
-		bits = 64
-	}
-	p, _ := a.WithZone("").Prefix(bits) // never fails with these lengths
-	return p
 }
 
 // drop ends the startup to make room for another.

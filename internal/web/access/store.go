@@ -11,14 +11,16 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/internal/quota"
 )
 
 // Bounds of log-ins.
 const (
 	mostLogins    = 32 // in all
 	mostOfRole    = 8  // of one role, in whatever databases; then the one goes that was not used for longest
-	mostLoggingIn = 4  // at a time
-	mostToLogIn   = 10 // at a time, with those who wait for their turn
+	mostLoggingIn = 12 // at a time, of browsers that are not known to the role; and half as many of those that are
+	mostOfAttempt = 3  // of what counts as the same attempt
 	idleLimit     = 30 * time.Minute
 	ageLimit      = 24 * time.Hour
 	sweepPause    = 15 * time.Second
@@ -53,8 +55,8 @@ type Store struct {
 	cfg     Config
 	sign    *signer
 	limits  *limiter
-	turns   chan struct{} // of those who are logging in
-	comers  chan struct{} // those, and who waits for that
+	unknown *quota.Places[attempt] // of those who are logging in
+	known   *quota.Places[attempt] // of those whose browsers have done so before
 	stopped chan struct{}
 	done    sync.WaitGroup
 
@@ -69,7 +71,8 @@ func NewStore(cfg Config) *Store {
 		cfg.Now = time.Now
 	}
 	s := &Store{
-		cfg: cfg, sign: newSigner(), limits: newLimiter(cfg.Now()), turns: make(chan struct{}, mostLoggingIn), comers: make(chan struct{}, mostToLogIn),
+		cfg: cfg, sign: newSigner(), limits: newLimiter(),
+		unknown: quota.New[attempt](mostLoggingIn, mostOfAttempt), known: quota.New[attempt](mostLoggingIn/2, mostOfAttempt),
 		stopped: make(chan struct{}), logins: map[string]*Login{},
 	}
 	s.done.Go(s.sweep)
@@ -79,25 +82,39 @@ func NewStore(cfg Config) *Store {
 // methods are the ways to log in of require_auth that prove a password to the server without telling it to anybody.
 const methods = "scram-sha-256,md5"
 
-// Open logs somebody in who comes from an address. Errors are *TooMany and those of pgconn.
-func (s *Store) Open(ctx context.Context, from netip.Addr, who Credentials) (*Login, error) {
-	if wait, ok := s.limits.take(from, s.cfg.Now()); !ok {
+// errCrowd is the error of those for whom too many log in.
+var errCrowd = &TooMany{"too many are logging in just now", time.Second}
+
+// Open logs somebody in who comes from an address, with what the browser has kept of Known. Errors are *TooMany and those of pgconn.
+func (s *Store) Open(ctx context.Context, from netip.Addr, browser string, who Credentials) (*Login, error) {
+	known := same(browser, s.knows(who.User))
+	a, places := newAttempt(who.User, from, known), s.unknown
+	if known {
+		places = s.known
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectLimit) // nobody tries faster by going away
+	defer cancel()
+	place, err := places.Take(a, cancel)
+	if err != nil {
+		return nil, errCrowd
+	}
+	defer place.Leave()
+	if wait, ok := s.limits.take(a, s.cfg.Now()); !ok {
 		return nil, &TooMany{"there were too many attempts to log in", wait}
 	}
-	select {
-	case s.comers <- struct{}{}:
-		defer func() { <-s.comers }()
-	default:
-		return nil, &TooMany{"too many are logging in just now", time.Second}
+	l, err := s.open(ctx, who)
+	if err != nil {
+		if errors.Is(ctx.Err(), context.Canceled) { // it is another's place
+			return nil, errCrowd
+		}
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectLimit)
-	defer cancel()
-	select {
-	case s.turns <- struct{}{}:
-		defer func() { <-s.turns }()
-	case <-ctx.Done():
-		return nil, &TooMany{"too many are logging in just now", time.Second}
-	}
+	s.limits.giveBack(a, s.cfg.Now())
+	s.cfg.Log.Info("page: logged in", zap.String("user", l.User), zap.String("database", l.Database), zap.Stringer("from", from))
+	return l, nil
+}
+
+func (s *Store) open(ctx context.Context, who Credentials) (*Login, error) {
 	allowed := methods
 	if s.cfg.Trusting {
 		allowed = "" // any
@@ -111,7 +128,6 @@ func (s *Store) Open(ctx context.Context, from netip.Addr, who Credentials) (*Lo
 		view.close()
 		return nil, err
 	}
-	s.limits.giveBack(from)
 	now := s.cfg.Now()
 	l := &Login{
 		User: who.User, Database: who.Database, Began: now, Token: newSecret(), id: newSecret(), store: s,
@@ -121,7 +137,6 @@ func (s *Store) Open(ctx context.Context, from netip.Addr, who Credentials) (*Lo
 		l.end()
 		return nil, err
 	}
-	s.cfg.Log.Info("page: logged in", zap.String("user", l.User), zap.String("database", l.Database), zap.Stringer("from", from))
 	return l, nil
 }
 
@@ -170,6 +185,12 @@ func (s *Store) add(l *Login) error {
 
 // Cookie is what the browser of a log-in keeps.
 func (s *Store) Cookie(l *Login) string { return s.sign.sign("login", l.id) }
+
+// Known is what the browser of a log-in keeps for the next one, so that others who guess do not keep it out. It tells
+// nobody but this Store whose it is.
+func (s *Store) Known(l *Login) string { return s.knows(l.User) }
+
+func (s *Store) knows(role string) string { return s.sign.seal("browser", role) }
 
 // Find gives the log-in of a cookie, nil where there is none. asked says that a person wants
 // something, and not a page that brings itself up to date.

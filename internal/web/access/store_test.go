@@ -80,7 +80,7 @@ var here = netip.MustParseAddr("127.0.0.1")
 
 func mustOpen(t *testing.T, s *Store, user string) *Login {
 	t.Helper()
-	l, err := s.Open(t.Context(), here, Credentials{User: user, Password: "hidden", Database: "db"})
+	l, err := s.Open(t.Context(), here, "", Credentials{User: user, Password: "hidden", Database: "db"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func mustOpen(t *testing.T, s *Store, user string) *Login {
 func TestTrustIsNoLogin(t *testing.T) {
 	t.Parallel()
 	s, _, _ := newTestStore(t, false)
-	if _, err := s.Open(t.Context(), here, Credentials{User: "u", Password: "p", Database: "db"}); err == nil || !strings.Contains(err.Error(), "require_auth") {
+	if _, err := s.Open(t.Context(), here, "", Credentials{User: "u", Password: "p", Database: "db"}); err == nil || !strings.Contains(err.Error(), "require_auth") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -139,7 +139,7 @@ func TestLoginsAreBounded(t *testing.T) {
 	s, c, _ := newTestStore(t, true)
 	open := func(user, database string) (*Login, error) {
 		c.add(time.Second)
-		return s.Open(t.Context(), here, Credentials{User: user, Password: "p", Database: database})
+		return s.Open(t.Context(), here, "", Credentials{User: user, Password: "p", Database: database})
 	}
 	must := func(user, database string) *Login {
 		t.Helper()
@@ -219,3 +219,55 @@ func TestTurns(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// As long as attempts of one kind hang, however many there are, others log in: as another role, from
+// another address, and with a browser that somebody has logged in with.
+func TestCrowdKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
+	var served sync.WaitGroup
+	serve := serveAll(t, &served)
+	hangs := make(chan bool, 100) // gets a value when one does
+	s := NewStore(Config{Dial: func(ctx context.Context) (net.Conn, error) {
+		if ctx.Value(hanging{}) != nil {
+			hangs <- true
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return serve(ctx)
+	}, Trusting: true, Log: zap.NewNop()})
+	t.Cleanup(served.Wait)
+	t.Cleanup(s.Close)
+	browser := s.Known(mustOpen(t, s, "u0"))
+	refused := make(chan error, 100)
+	const crowd = 20
+	for i := range crowd { // of each of five roles four
+		go func() {
+			_, err := s.Open(context.WithValue(t.Context(), hanging{}, true), here, "", Credentials{User: fmt.Sprint("u", i%5), Password: "p", Database: "db"})
+			refused <- err
+		}()
+	}
+	mustRefuse := func(n int) {
+		t.Helper()
+		for range n {
+			var many *TooMany
+			if err := <-refused; !errors.As(err, &many) {
+				t.Errorf("one of the crowd: %v", err)
+			}
+		}
+	}
+	mustRefuse(crowd - mostLoggingIn)
+	for range mostLoggingIn {
+		<-hangs
+	}
+	for what, c := range map[string]struct{ from, browser, user string }{
+		"another role": {"127.0.0.1", "", "v"}, "another address": {"192.0.2.1", "", "u0"}, "a known browser": {"127.0.0.1", browser, "u0"},
+	} {
+		if _, err := s.Open(t.Context(), netip.MustParseAddr(c.from), c.browser, Credentials{User: c.user, Password: "p", Database: "db"}); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	mustRefuse(1) // which made room
+}
+
+// hanging is the key of attempts whose server does not answer.
+type hanging struct{}
