@@ -30,7 +30,7 @@ type Config struct {
 	// tried in order. User, password and database are the client's own.
 	Upstream string
 	// Admin is a DSN whose user, password and database serve to ask the hosts of Upstream for
-	// target_session_attrs. Without that setting it is not needed.
+	// target_session_attrs, and by Server.Ready.
 	Admin string
 	// TLS is the configuration towards clients; nil means that SSLRequest is answered with 'N'.
 	TLS *tls.Config

@@ -9,7 +9,7 @@ import (
 	"mbusproxy/internal/app"
 )
 
-const defaultHealthTimeout = 8 * time.Second // longer than /readyz takes to find out that a server does not answer
+const defaultHealthTimeout = 8 * time.Second // longer than /readyz may take, two looks of three seconds
 
 // healthcheckCommand asks a proxy on this machine. Settings are found where serve finds them, so
 // that one environment or file does for both.

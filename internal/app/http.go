@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,21 +13,30 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine"
+	"mbusproxy/internal/coalesce"
 	"mbusproxy/internal/httplisten"
 	"mbusproxy/internal/metrics"
 	"mbusproxy/internal/rewriter"
 	"mbusproxy/internal/told"
 	"mbusproxy/internal/web"
 	"mbusproxy/proxy"
+	"mbusproxy/proxy/startup"
 )
 
 // Bounds of what those who come over HTTP can make the proxy hold.
 const (
-	httpConnections = 64 // at a time; see httplisten.Places
+	// httpConnections may be there at a time, or an eighth of the descriptors, and at least leastHTTP; see
+	// httplisten.Places. Scrapes, questions whether the proxy is ready, and all that the page does at a
+	// time take fewer than leastHTTP, so whoever asks whether the proxy lives finds one.
+	httpConnections = 512
+	leastHTTP       = 128
 	httpHeader      = 16 << 10
 	httpPatience    = 10 * time.Second // for a request's header, and for the next request
 	httpWriting     = time.Minute
-	readyTimeout    = 5 * time.Second
+	// readyTimeout is for a look whether the proxy is ready. Whoever waits for two of them has waited for
+	// less than defaultHealthTimeout of mbusproxy healthcheck.
+	readyTimeout = 3 * time.Second
+	readyWaiting = 16 // of those who ask at a time; beyond it the last answer counts
 )
 
 // monitor is what --http serves: metrics, whether the proxy lives and can serve, and the page.
@@ -43,7 +53,7 @@ func listenHTTP(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, &told.Error{Message: fmt.Sprintf("cannot listen for HTTP: %v", err), Hint: "--http names host:port, such as 127.0.0.1:9187, which nobody else uses", Err: err}
 	}
-	return httplisten.NewPlaces(l, httpConnections), nil
+	return httplisten.NewPlaces(l, min(httpConnections, max(startup.Descriptors()/8, leastHTTP))), nil
 }
 
 // startHTTP serves what --http asks for until stop is called. While the proxy drains it goes on.
@@ -83,7 +93,15 @@ func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter.Rewrite
 		Version: m.cfg.Version, Proxy: m.server.Stats, Rewriter: r.Cached, Calls: r.Calls, Refusals: r.Refusals, Databases: m.engine.Databases,
 	}, m.log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) { answer(w, m.ready(req.Context())) })
+	ready := coalesce.New(readyWaiting, m.log, m.ready)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) {
+		if m.server.Ending() {
+			answer(w, errors.New("draining"))
+			return
+		}
+		unready, err := ready.Get(req.Context())
+		answer(w, cmp.Or(err, unready))
+	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprint(w, "mbusproxy\n\n/metrics  for Prometheus\n/healthz  whether the proxy lives\n/readyz   whether it can serve\n/page/    for people\n")
 	})
@@ -110,17 +128,16 @@ func plainly(next http.Handler) http.Handler {
 	})
 }
 
-// ready reports why the proxy cannot serve clients, if so: it is ending, no server answers, or the
-// schema cannot be served in the database of
-// --admin.
+// ready reports why the proxy cannot serve clients, if so: no server gives them a session, or the
+// schema cannot be served in the database of --admin.
 func (m *monitor) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if m.server.Ending() {
-		return errors.New("draining")
-	}
-	if err := checkUpstream(ctx, m.cfg.Upstream); err != nil {
-		return err
+	if err := m.server.Ready(ctx); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("the upstream server does not answer within %v", readyTimeout)
+		}
+		return fmt.Errorf("the upstream server takes no clients: %w", err)
 	}
 	if _, err := m.engine.Database(ctx, databaseOf(m.cfg.Admin)); err != nil {
 		return told.Of(err)

@@ -2,6 +2,7 @@ package httplisten
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ const handshakeByte = 22
 type Both struct {
 	net.Listener
 	tls   func() *tls.Config // nil: there is none now
-	ready chan net.Conn
+	ready chan accepted
 	ended chan struct{}
 	once  sync.Once
 	err   error // why no more come, set before ended is closed
@@ -23,10 +24,16 @@ type Both struct {
 	patience time.Duration
 }
 
+// accepted is a connection, or why there was none.
+type accepted struct {
+	conn net.Conn
+	err  error
+}
+
 // NewBoth returns a listener on l. conf gives what TLS needs, or nil while there is none; patience
 // is how long a connection may say nothing.
 func NewBoth(l net.Listener, conf func() *tls.Config, patience time.Duration) *Both {
-	b := &Both{Listener: l, tls: conf, ready: make(chan net.Conn), ended: make(chan struct{}), patience: patience}
+	b := &Both{Listener: l, tls: conf, ready: make(chan accepted), ended: make(chan struct{}), patience: patience}
 	go b.run()
 	return b
 }
@@ -34,11 +41,19 @@ func NewBoth(l net.Listener, conf func() *tls.Config, patience time.Duration) *B
 func (b *Both) run() {
 	for {
 		c, err := b.Listener.Accept()
-		if err != nil {
+		switch {
+		case err == nil:
+			go b.sort(c)
+		case errors.Is(err, net.ErrClosed):
 			b.end(err)
 			return
+		default: // out of descriptors, which may pass: the server that accepts decides
+			select {
+			case b.ready <- accepted{err: err}:
+			case <-b.ended:
+				return
+			}
 		}
-		go b.sort(c)
 	}
 }
 
@@ -68,7 +83,7 @@ func (b *Both) sort(c net.Conn) {
 		out = tls.Server(p, conf)
 	}
 	select {
-	case b.ready <- out:
+	case b.ready <- accepted{conn: out}:
 	case <-b.ended:
 		_ = c.Close()
 	}
@@ -77,8 +92,8 @@ func (b *Both) sort(c net.Conn) {
 // Accept gives a *tls.Conn, of which net/http makes the handshake, or one without.
 func (b *Both) Accept() (net.Conn, error) {
 	select {
-	case c := <-b.ready:
-		return c, nil
+	case a := <-b.ready:
+		return a.conn, a.err
 	case <-b.ended:
 		return nil, b.err
 	}

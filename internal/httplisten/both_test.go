@@ -8,8 +8,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // One address speaks TLS and plain HTTP, by what the client says first; without a certificate the former is closed.
@@ -87,4 +91,40 @@ func TestBothListener(t *testing.T) {
 		t.Errorf("the end: %v", err)
 	}
 	client.CloseIdleConnections()
+}
+
+// full is a listener that is out of descriptors at first.
+type full struct {
+	net.Listener
+	failures atomic.Int32
+}
+
+func (l *full) Accept() (net.Conn, error) {
+	if l.failures.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+// A time without descriptors passes: the server goes on then.
+func TestOutOfDescriptors(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &full{Listener: inner}
+	l.failures.Store(3)
+	s := &http.Server{Handler: http.NotFoundHandler(), ErrorLog: zap.NewStdLog(zap.NewNop())}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(NewBoth(l, func() *tls.Config { return nil }, 10*time.Second)) }()
+	res, err := http.Get("http://" + inner.Addr().String()) //nolint:noctx // this test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	_ = s.Close()
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("the end: %v", err)
+	}
 }

@@ -4,7 +4,7 @@
 //
 // # Invariants
 //
-//   - Whoever says nothing, or says it slowly, keeps nobody else out, and is closed after a while.
+//   - Whoever says nothing, or says it slowly, keeps nobody else out or waiting, and is closed after a while.
 //   - A connection whose request is under way is not closed to make room.
 //
 // # What it refuses to know

@@ -1,48 +1,49 @@
 package httplisten
 
 import (
+	"container/list"
 	"context"
 	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
-	"slices"
+	"net/netip"
 	"strings"
 	"sync"
-	"time"
+
+	"mbusproxy/proxy/origin"
 )
 
-// Places bounds how many connections there are. When all places are taken, the connection goes that
-// has been there for longest without a whole request under way: so nobody who says nothing, says it
-// slowly, or does not read what was asked for, keeps others out, among them who asks whether the
-// proxy lives. The next waits where all have one, or a request may still be on its way.
+// Places bounds how many connections there are. It takes every connection at once: when all places are
+// taken, one goes that has no whole request under way, of the address that has most of these the one
+// that has been so for longest. So nobody who says nothing, says it slowly, or does not read what was
+// asked for, keeps others out, among them who asks whether the proxy lives. The next one waits only
+// where all have a request under way, of which the handlers take fewer than there are places.
 type Places struct {
 	net.Listener
 	most int
-	// grace is how long a connection may be without a whole request before it makes room.
-	grace time.Duration
 
 	mu     sync.Mutex
 	free   sync.Cond
-	taken  []*placed // in the order in which they came
+	taken  int
+	idle   map[netip.Prefix]*list.List // of *placed without a whole request by origin, the longest first; none is empty
 	closed bool
 }
 
-const placeGrace = time.Second
-
 // NewPlaces returns a listener on l with so many places. Its server has WithPlace and KeepPlaces.
 func NewPlaces(l net.Listener, most int) *Places {
-	p := &Places{Listener: l, most: most, grace: placeGrace}
+	p := &Places{Listener: l, most: most, idle: map[netip.Prefix]*list.List{}}
 	p.free.L = &p.mu
 	return p
 }
 
-// placed is a connection with a place.
+// placed is a connection with a place. What follows of is guarded by its mu.
 type placed struct {
 	net.Conn
-	of   *Places
-	busy bool      // a request is under way
-	idle time.Time // since when none is
+	of     *Places
+	origin netip.Prefix
+	left   bool          // the place is another's
+	at     *list.Element // in of.idle; nil: a request is under way, or it has left
 }
 
 // Accept gives the next connection, with a place.
@@ -51,30 +52,38 @@ func (p *Places) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := &placed{Conn: c, of: p, idle: time.Now()}
+	one := &placed{Conn: c, of: p}
+	if a, is := c.RemoteAddr().(*net.TCPAddr); is {
+		one.origin = origin.Of(a.AddrPort().Addr())
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.taken) >= p.most && !p.closed && !p.makeRoom() {
-		again := time.AfterFunc(p.grace/4, p.free.Broadcast)
+	for p.taken >= p.most && !p.closed && !p.makeRoom() {
 		p.free.Wait()
-		again.Stop()
 	}
 	if p.closed {
 		_ = c.Close()
 		return nil, net.ErrClosed
 	}
-	p.taken = append(p.taken, one)
+	p.taken++
+	one.rest()
 	return one, nil
 }
 
-// makeRoom ends the first connection without a request. mu is held.
+// makeRoom ends a connection without a request. mu is held, as where rest, work and leave are called.
 func (p *Places) makeRoom() bool {
-	i := slices.IndexFunc(p.taken, func(c *placed) bool { return !c.busy && time.Since(c.idle) >= p.grace })
-	if i < 0 {
+	var crowd *list.List
+	for _, l := range p.idle {
+		if crowd == nil || l.Len() > crowd.Len() {
+			crowd = l
+		}
+	}
+	if crowd == nil {
 		return false
 	}
-	_ = p.taken[i].Conn.Close() // whoever uses it gets an error, and closes it again
-	p.taken[i].leave()
+	old := crowd.Front().Value.(*placed)
+	_ = old.Conn.Close() // whoever uses it gets an error, and closes it again
+	old.leave()
 	return true
 }
 
@@ -88,12 +97,41 @@ func (p *Places) Close() error {
 	return err
 }
 
-// leave gives the place back, where the connection has one still. The listener's mu is held.
-func (c *placed) leave() {
-	if i := slices.Index(c.of.taken, c); i >= 0 {
-		c.of.taken = slices.Delete(c.of.taken, i, i+1)
-		c.of.free.Signal()
+// rest notes that no request is under way.
+func (c *placed) rest() {
+	if c.left || c.at != nil {
+		return
 	}
+	l := c.of.idle[c.origin]
+	if l == nil {
+		l = list.New()
+		c.of.idle[c.origin] = l
+	}
+	c.at = l.PushBack(c)
+	c.of.free.Signal()
+}
+
+// work notes that one is.
+func (c *placed) work() {
+	if c.at == nil {
+		return
+	}
+	l := c.of.idle[c.origin]
+	if l.Remove(c.at); l.Len() == 0 {
+		delete(c.of.idle, c.origin)
+	}
+	c.at = nil
+}
+
+// leave gives the place back, where the connection has one still.
+func (c *placed) leave() {
+	if c.left {
+		return
+	}
+	c.work()
+	c.left = true
+	c.of.taken--
+	c.of.free.Signal()
 }
 
 // Close ends the connection.
@@ -107,9 +145,10 @@ func (c *placed) Close() error {
 func (c *placed) setBusy(is bool) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
-	if c.busy = is; !is {
-		c.idle = time.Now()
-		c.of.free.Signal()
+	if is {
+		c.work()
+	} else {
+		c.rest()
 	}
 }
 

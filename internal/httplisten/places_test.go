@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +25,6 @@ func TestPlaces(t *testing.T) {
 	const most = 8
 	at := inner.Addr().String()
 	places := NewPlaces(inner, most)
-	places.grace = 100 * time.Millisecond
 	l := NewBoth(places, func() *tls.Config { return nil }, 10*time.Second)
 	begun, goOn := make(chan bool, 1), make(chan bool)
 	mux := http.NewServeMux()
@@ -72,7 +72,7 @@ func TestPlaces(t *testing.T) {
 	})
 	<-begun
 	for _, part := range []string{"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", "", "G", "GET / HTTP/1.1\r\nHost: x\r\nX: ", "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\na=", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"} {
-		for range 2 * most {
+		for range 20 * most {
 			c, err := net.Dial("tcp", at)
 			if err != nil {
 				t.Fatal(err)
@@ -89,5 +89,50 @@ func TestPlaces(t *testing.T) {
 	_ = s.Close()
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)
+	}
+}
+
+// from is a connection, or rather its end, from an address.
+type from struct {
+	net.Conn
+	address string
+	closed  *[]string // what has been closed, in this order
+}
+
+func (c from) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.address))
+}
+
+func (c from) Close() error {
+	*c.closed = append(*c.closed, c.address)
+	return nil
+}
+
+// coming is a listener to which come connections from these addresses.
+type coming struct {
+	net.Listener
+	addresses *[]string
+	closed    *[]string
+}
+
+func (l coming) Accept() (net.Conn, error) {
+	next := (*l.addresses)[0]
+	*l.addresses = (*l.addresses)[1:]
+	return from{address: next, closed: l.closed}, nil
+}
+
+// The address that has most connections makes room, by the oldest of them; all of loopback is one.
+func TestCrowdMakesRoom(t *testing.T) {
+	t.Parallel()
+	addresses := []string{"10.0.0.1:1", "127.0.0.1:2", "127.9.9.9:3", "[::1]:4", "10.0.0.2:5", "127.0.0.1:6", "10.0.0.1:7", "10.0.0.2:8"}
+	var closed []string
+	p := NewPlaces(coming{addresses: &addresses, closed: &closed}, 4)
+	for len(addresses) > 0 {
+		if _, err := p.Accept(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := fmt.Sprint(closed); got != "[127.0.0.1:2 127.9.9.9:3 [::1]:4 10.0.0.1:1]" {
+		t.Errorf("closed were %s", got)
 	}
 }

@@ -3,14 +3,11 @@ package metrics
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
 	"mbusproxy/engine"
@@ -23,7 +20,9 @@ import (
 const (
 	// MostConsumers is how many consumers of a database are shown; those with the most messages.
 	MostConsumers = 2000
-	lookTimeout   = 10 * time.Second // for all databases of a scrape
+	// lookTimeout is for all databases of a scrape: whoever waits for two of them has waited for less than
+	// the ten seconds after which Prometheus gives up.
+	lookTimeout = 4 * time.Second
 )
 
 // Source is where the numbers come from. Its functions are safe for concurrent use.
@@ -36,16 +35,6 @@ type Source struct {
 	// Refusals are statements that the proxy has refused, by SQLSTATE.
 	Refusals  func() map[string]uint64
 	Databases func() []*engine.Database
-}
-
-// Handler serves the numbers.
-func Handler(s Source, log *zap.Logger) http.Handler {
-	r := prometheus.NewRegistry()
-	r.MustRegister(
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&collector{source: s, log: log, looks: looks[engine.Overview]{now: time.Now}},
-	)
-	return promhttp.HandlerFor(r, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 2, Timeout: 2 * lookTimeout, ErrorLog: zap.NewStdLog(log)})
 }
 
 // family is one metric.
