@@ -65,7 +65,10 @@ with me as materialized (
     from pg_catalog.pg_policy l join thing t on t.place = 2 and t.oid = l.polrelid
     union all
     select 'pg_catalog.pg_constraint'::pg_catalog.regclass, k.oid
-    from pg_catalog.pg_constraint k join thing t on t.place = 2 and t.oid = k.conrelid or t.place = 5 and t.oid = k.contypid
+    from pg_catalog.pg_constraint k join thing t on t.place = 2 and t.oid = k.conrelid
+    union all
+    select 'pg_catalog.pg_constraint'::pg_catalog.regclass, k.oid
+    from pg_catalog.pg_constraint k join thing t on t.place = 5 and t.oid = k.contypid
 ), used as materialized ( -- by what is ours
     select distinct d.refclassid as kind, d.refobjid as oid
     from part p
