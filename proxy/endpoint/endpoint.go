@@ -42,6 +42,8 @@ type Endpoint struct {
 	flow *wire.Framer
 	n    int
 	err  error
+	// ahead is what ReadAhead has read.
+	ahead []byte
 }
 
 // GoodbyeTime bounds the writing of the last words to a peer.
@@ -184,6 +186,9 @@ func (l *Endpoint) DropBatch() {
 // header of flow. The batch is to be given back with DropBatch.
 func (l *Endpoint) ReadBatch(flow *wire.Framer) ([]byte, error) {
 	l.flow = flow
+	if len(l.ahead) > 0 {
+		return l.readKept(), nil
+	}
 	if l.TLS != nil {
 		return l.readTLS()
 	}

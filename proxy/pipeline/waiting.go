@@ -39,14 +39,17 @@ type waiting struct {
 	phase waitPhase
 	// plan is that of a Query.
 	plan statements.Plan
-	// behind says that the client has run something since its last Sync outside of a block. Unless
+	// ran says that the client has run something since its last Sync outside of a block. Unless
 	// that has begun one, as drivers do that send BEGIN with the first statement, the Sync behind a
 	// look would commit it too early.
-	behind bool
+	ran bool
 	// again says that the probe query is to be sent again at once: the statement prepared for it was gone.
 	again bool
 	// asleep says that Wait.Sleep has been called, and Wait.Awake has not.
 	asleep bool
+	// slept says that it has been asleep; behind looks at what the client has sent behind the message.
+	slept  bool
+	behind behind
 	// refused is what the message fails with when the wait is over; nil: it does not.
 	refused statements.Plan
 }
@@ -59,12 +62,13 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 	if wait == nil {
 		return false
 	}
-	f.waiting = &waiting{wait: wait, behind: !f.before.block && f.ranSinceSync}
+	f.waiting = &waiting{wait: wait, ran: !f.before.block && f.ranSinceSync}
 	if f.recalled != nil {
 		f.waiting.plan = wait.Statement()
 		f.recalled, f.asked = nil, false
 	}
 	f.waits.Store(f.waiting)
+	f.SawAhead(buf[pos:])
 	f.traces.since = time.Now()
 	f.probing.answered = nil
 	var messages []byte
@@ -100,7 +104,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			return false, failed, err
 		}
 		f.probing.answered = nil
-		if w.behind && !p.began {
+		if w.ran && !p.began {
 			w.phase, w.refused = waitOver, refuse.BehindOthers()
 			f.setAside(buf, frame, pos, out, nil)
 			return true, false, nil
@@ -119,7 +123,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			f.setAside(buf, frame, pos, out, nil)
 			return true, false, nil
 		}
-		w.phase, w.behind = waitIdle, false
+		w.phase, w.ran = waitIdle, false
 		f.setAside(buf, frame, pos, out, f.endLook())
 		return true, false, nil
 	case waitIdle:
@@ -133,6 +137,8 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			if over, w.refused = f.awaitTurn(ctx); ctx.Err() != nil {
 				f.Terminated = true
 				return false, false, nil
+			} else if f.leaveWait(frame, pos, out) {
+				return false, false, nil
 			} else if !over && w.refused == nil {
 				w.phase = waitAsked
 				f.setAside(buf, frame, pos, out, f.poseWait(frame))
@@ -144,6 +150,9 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 				return true, false, nil
 			}
 		}
+	}
+	if f.leaveWait(frame, pos, out) {
+		return false, false, nil
 	}
 	if f.atHand.Spend() {
 		w.refused = refuse.Canceled()
@@ -198,7 +207,7 @@ func (f *ClientFlow) GoOn(before Backlog, buf []byte, out *wire.Splicer) error {
 }
 
 func (f *ClientFlow) sleep(wake func()) {
-	f.waiting.asleep = true
+	f.waiting.asleep, f.waiting.slept = true, true
 	f.atHand.Sleep(wake)
 	f.waiting.wait.Sleep(f.atHand.Rouse)
 }

@@ -29,7 +29,7 @@ func (f *ClientFlow) poseWaitAs(as posing) (messages []byte) {
 	p := &probe{Outcome: requests.NewOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
 	ours, answered := &details{plan: plan, prepared: true}, &details{Use: names.Use{Portal: f.ownName()}, plan: plan, probe: p}
-	if !f.before.block && !f.waiting.behind {
+	if !f.before.block && !f.waiting.ran {
 		ours.lost = p
 	}
 	if as == behindOpen {

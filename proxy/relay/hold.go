@@ -82,13 +82,19 @@ func (s *Session) serverBacklog(ctx context.Context, before func()) (now pipelin
 	}
 }
 
+// maxAhead is how many bytes of a client whose statement waits are kept, with that statement, while
+// the client is read ahead.
+const maxAhead = 16 << 10
+
 // clientGone reports whether the client has ended its sending: no client does that which still
-// wants an answer of a wait.
+// wants an answer of a wait. In a session with goroutines clientToServer asks.
 func (s *Session) clientGone() bool {
 	if s.looped != nil {
 		return s.looped.clientGone()
 	}
-	return s.client.HungUp()
+	ahead, ended := s.client.ReadAhead(maxAhead)
+	s.Up.SawAhead(ahead)
+	return ended || s.client.HungUp()
 }
 
 // lookForClient ends the session if the connection of its client is broken, or if its statement
@@ -98,7 +104,7 @@ func (s *Session) lookForClient() {
 		s.looped.lookForClient()
 		return
 	}
-	if s.client.Broken() || s.Up.Waits() && s.clientGone() {
+	if s.client.Broken() || s.Up.Waits() && s.client.HungUp() {
 		s.report(life.Cut)
 	}
 }

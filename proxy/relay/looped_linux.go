@@ -56,6 +56,8 @@ type looped struct {
 type parked struct {
 	batch  []byte
 	before pipeline.Backlog
+	// ended says that the client's stream has ended behind batch.
+	ended bool
 }
 
 // start begins to move bytes; rest is what the server sent already.
@@ -184,7 +186,7 @@ func (l *looped) watch() {
 		return
 	}
 	now := l.session.life
-	l.client.want(now.ReadsClient() && (!now.Forwards() || !l.waits() && !l.clientEnded && len(l.server.unsent) == 0))
+	l.client.want(now.ReadsClient() && (!now.Forwards() || l.readsAhead() || !l.waits() && !l.clientEnded && len(l.server.unsent) == 0))
 	l.server.want(now.ReadsServer() && len(l.client.unsent) == 0)
 }
 

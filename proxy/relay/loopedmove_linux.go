@@ -19,6 +19,10 @@ func (l *looped) fromClient() {
 		}
 		return
 	}
+	if l.rewriting {
+		l.readAhead()
+		return
+	}
 	up := &l.session.Up
 	off := up.Prefill(buf)
 	n, err := l.client.read(buf[off:])
@@ -138,7 +142,7 @@ func (l *looped) stopBuffering() {
 // goroutine, for the Rewriter may take its time. While the statement waits, for replies or for its
 // turn, there is none: very many may.
 func (l *looped) rewrite() {
-	l.rewriting, l.parked = true, &parked{l.session.Up.TakeAside(), l.session.Down.Backlog()}
+	l.rewriting, l.parked = true, &parked{batch: l.session.Up.TakeAside(), before: l.session.Down.Backlog()}
 	l.unpark()
 }
 

@@ -1,7 +1,7 @@
 // Package athand knows of the message that the proxy has at hand: one of which the Rewriter or a
 // plan is asked, or whose statement waits for its turn. The server has nothing of it meanwhile, so
 // what the server would do with it is done here: a cancel request reaches it, a shutdown ends its
-// wait, and a client that is gone is noticed. One [Message] serves all messages of a session, one
+// wait, and a client that leaves or is gone is noticed. One [Message] serves all messages of a session, one
 // after the other.
 //
 // # Invariants

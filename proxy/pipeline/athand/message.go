@@ -19,6 +19,7 @@ type Message struct {
 	cancel   context.CancelCauseFunc // of the call of the Rewriter that has a statement; nil: it has none
 	looking  *time.Timer             // of look
 	draining bool                    // no statement may wait any more
+	left     bool                    // the same, since nobody wants it
 	// asleep says that there is a statement that waits for its turn, awake that it is worth while
 	// to see to it, and ended why its wait has ended, if it was ended from outside. wake is called
 	// when awake is set.

@@ -5,6 +5,9 @@ import "errors"
 // ErrDraining is why a wait ends when the session is to end as soon as nothing is outstanding.
 var ErrDraining = errors.New("the session is to end")
 
+// ErrLeft is why a wait ends when the client has said that it leaves, or has ended its sending.
+var ErrLeft = errors.New("the client has left")
+
 // Sleep is called when a statement is to wait for its turn; wake is called when there is something
 // to see to, perhaps before Sleep returns.
 func (m *Message) Sleep(wake func()) {
@@ -14,6 +17,8 @@ func (m *Message) Sleep(wake func()) {
 	switch {
 	case m.canceled != nil:
 		m.end(ErrCanceled)
+	case m.left:
+		m.end(ErrLeft)
 	case m.draining:
 		m.end(ErrDraining)
 	}
@@ -88,4 +93,20 @@ func (m *Message) EndSleeps() {
 	if m.draining = true; m.asleep {
 		m.end(ErrDraining)
 	}
+}
+
+// Leave ends the wait of the statement that waits with ErrLeft, and that of every later one.
+func (m *Message) Leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.left = true; m.asleep {
+		m.end(ErrLeft)
+	}
+}
+
+// HasLeft reports whether Leave has been called.
+func (m *Message) HasLeft() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.left
 }
