@@ -8,6 +8,7 @@ import (
 
 	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/place"
 )
 
 // What is refused because it is too much for the parser, and what is not.
@@ -33,6 +34,10 @@ func TestBounds(t *testing.T) {
 		{"without the schema", "select post('q', ''), 1" + deep, "54001"},
 		{"behind a string over two lines", "select E'a'\n'\\'', mbus4.post('q', '') -- '\n, 1" + deep, "54001"},
 		{"protobuf's own bound", "select mbus4.post('q', ''), 1" + strings.Repeat(" isnull", 3900), ""},
+		{"nested calls", "select " + strings.Repeat("mbus4.peek(", place.MaxNesting+1) + "'x'" + strings.Repeat(")", place.MaxNesting+1), ""},
+		{"too many nested calls", "select " + strings.Repeat("mbus4.peek(", place.MaxNesting+2) + "'x'" + strings.Repeat(")", place.MaxNesting+2), "54001"},
+		{"nested calls in subqueries", "select " + strings.Repeat("mbus4.peek((select b from (select ", 400) + "'x'" + strings.Repeat(" as b) a))", 400), "54001"},
+		{"calls beside each other in a call", "select mbus4.post('q', concat('a'" + strings.Repeat(", mbus4.peek('x')", 100) + "))", ""},
 		{"long", "select mbus4.post('q', '')" + strings.Repeat(",1", parse.MaxTokens), "54000"},
 		{"calls", "select 1" + strings.Repeat(", mbus4.peek_q()", 4000), "54000"},
 		{"rows", "insert into t select mbus4.post('q', '') from (values (1, 'a', null)" + strings.Repeat(", (1, 'a', null)", 10000) + ") v", ""},

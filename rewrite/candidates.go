@@ -7,7 +7,6 @@ import (
 
 	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/lex"
-	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/place"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/sqlfuncs"
@@ -22,12 +21,7 @@ func (r *Rewriter) Candidates(ctx context.Context, text string, session plan.Ses
 	}
 	enc := lex.EncodingOf(session.Encoding)
 	if len(text) > cacheTextLimit {
-		lexed := enc.Parseable(text)
-		h := detect.Holds(lexed, session.EscapeStrings, r.unqualified)
-		if h.Calls == 0 {
-			return nil
-		}
-		if _, err := parse.Check(lexed, session.EscapeStrings, h.Calls); err != nil {
+		if _, worth := r.weigh(ctx, text, session); !worth {
 			return nil
 		}
 	}

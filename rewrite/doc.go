@@ -2,7 +2,7 @@
 // run without them. Its rooms are the phases, in this order:
 //
 //	detect   may the text hold a call at all? Most texts end here.
-//	parse    libpg_query, behind bounds and a budget
+//	parse    libpg_query, behind bounds and a line
 //	place    finds the calls, decides for each by its position in the tree how it is served, or refuses it
 //	splice   puts the text for the server together
 //	plan     the outcome: that text, what must be done before it runs, and what errors about it become

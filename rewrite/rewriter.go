@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 
 	"mbusproxy/rewrite/detect"
@@ -38,10 +37,7 @@ type Rewriter struct {
 	unqualified *detect.Unqualified
 	cache       *cache
 	parser      *parse.Parser
-	// longTurns has a place for each long text that is read at a time: one processor fewer than
-	// there are, to leave one for other work.
-	longTurns chan struct{}
-	counts    counts
+	counts      counts
 }
 
 // counts are those of Counts.
@@ -60,12 +56,9 @@ func (r *Rewriter) Counts() Counts {
 
 // New returns a Rewriter that serves calls with the SQL of fragments. unqualified are the names of
 // functions that are served without the schema, too; nil for none. All that is parsed of what
-// clients send shares one parser and its budget.
+// clients send shares one parser and its line.
 func New(fragments place.Fragments, unqualified *detect.Unqualified, parser *parse.Parser) *Rewriter {
-	return &Rewriter{
-		fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parser,
-		longTurns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
-	}
+	return &Rewriter{fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parser}
 }
 
 // Mentions is the cheap test for a text that may hold calls: it names the schema, or may have Candidates.
@@ -91,7 +84,7 @@ func (r *Rewriter) key(skel string, session plan.Session) cacheKey {
 //
 // env is called only for a text that holds a call, or names a table or another function of the
 // schema, which it may create. A text that is too much for the parser is refused, and so is one for
-// whose turn at the parser ctx does not last.
+// whose turn at the parser ctx does not last. ctx says for whom it is (parse.For).
 func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Session, env func() (plan.Env, *plan.Refusal)) *plan.Plan {
 	enc := lex.EncodingOf(session.Encoding)
 	if len(text) > cacheTextLimit { // before memory is taken for it
@@ -149,9 +142,8 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 		if !doc.HasCalls() { // hstore has moved since the text was seen last
 			return nil
 		}
-		if !doc.IsLong() {
-			doc.Release() // to rewrite it may take a turn of its own
-		}
+	} else if err := doc.Resume(ctx); err != nil {
+		return plan.Refuse(*parserRefusal(err))
 	}
 	p := doc.Rewrite(ctx, e, r.fragments)
 	v := variant{env: e, plan: p, literals: literals}
@@ -192,27 +184,26 @@ func (r *Rewriter) counted(hit bool) {
 }
 
 // weigh reads the tokens of a long text and reports whether it is worth parsing. If not, it returns
-// the plan that refuses it, or nil if it is to be forwarded. Few texts are weighed at a time.
+// the plan that refuses it, or nil if it is to be forwarded.
 func (r *Rewriter) weigh(ctx context.Context, text string, session plan.Session) (p *plan.Plan, worth bool) {
-	select {
-	case r.longTurns <- struct{}{}:
-		defer func() { <-r.longTurns }()
-	case <-ctx.Done():
-		return plan.Refuse(*parserRefusal(parse.ErrEnded)), false
+	turn, err := r.parser.Weigh(ctx, len(text))
+	if err != nil {
+		return plan.Refuse(*parserRefusal(err)), false
 	}
+	defer turn.Release()
 	lexed := lex.EncodingOf(session.Encoding).Parseable(text)
 	h := detect.Holds(lexed, session.EscapeStrings, r.unqualified)
 	if h == (detect.Holding{}) {
 		return plan.ForwardBody(text, session), false
 	}
-	_, err := parse.Check(lexed, session.EscapeStrings, h.Calls)
+	_, err = parse.Check(lexed, session.EscapeStrings, h.Calls)
 	if err != nil && h.Calls > 0 {
 		return plan.Refuse(*parserRefusal(err)), false
 	}
 	return nil, err == nil
 }
 
-// read finds the calls of ours in a text. Errors are those of the parser's bounds and budget.
+// read finds the calls of ours in a text. Errors are those of the parser's bounds and line.
 func (r *Rewriter) read(ctx context.Context, text string, session plan.Session) (*place.Document, error) {
 	d, err := place.Read(ctx, r.parser, text, session, r.unqualified)
 	d.Settle(session.Answer)

@@ -28,6 +28,7 @@ type Rewriter struct {
 	noPrepare bool
 	asks      bool // see InProxy
 	counts    *callCounts
+	served    *servedClients
 	Tracer    *tracing.Tracer // nil: nothing is traced; set before the first call
 }
 
@@ -37,6 +38,7 @@ func New(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Pars
 	texts := calls.New()
 	return &Rewriter{
 		rewrite: rewrite.New(texts, unqualified, parser), engine: eng, texts: texts, noPrepare: noPrepare, asks: unqualified != nil, counts: newCallCounts(),
+		served: newServedClients(),
 	}
 }
 
@@ -87,6 +89,8 @@ func (r *Rewriter) Effects(sc statements.Context, text string) (out []statements
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *Rewriter) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	var db *engine.Database
+	client := r.caller(sc)
+	ctx = client.context(ctx)
 	text, traced, s := r.read(sc, text)
 	p := r.rewrite.Rewrite(ctx, text, s, func() (plan.Env, *plan.Refusal) {
 		var err error
@@ -98,20 +102,23 @@ func (r *Rewriter) Rewrite(ctx context.Context, sc statements.Context, text stri
 	if p == nil {
 		return nil // not p, which would make an interface that is not nil
 	}
-	p = r.ownPlan(sc, p)
+	out := wirePlan{Plan: r.ownPlan(sc, p), db: db, counts: r.counts, client: client, statement: traced}
 	if db == nil {
-		return wirePlan{Plan: p, counts: r.counts, statement: traced}
+		return out
 	}
-	noteOrder(db, p)
+	noteOrder(db, out.Plan)
 	m := &PreludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
-	p = m.checkSelectors(ctx, sc, p, nil)
-	if sc.Simple {
-		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts, counts: r.counts, statement: traced, prepares: !r.noPrepare}
+	out.Plan = m.checkSelectors(ctx, sc, out.Plan, nil)
+	switch {
+	case sc.Simple:
+		out.Plan = m.addPreludes(ctx, sc, out.Plan)
+	case !out.Plan.BindTime() && len(out.Selectors()) == 0:
+		return out
+	default:
+		out.preludes = m
 	}
-	if !p.BindTime() && len(p.Selectors()) == 0 {
-		return wirePlan{Plan: p, db: db, counts: r.counts, statement: traced}
-	}
-	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts, counts: r.counts, statement: traced, prepares: !r.noPrepare}
+	out.texts, out.prepares = r.texts, !r.noPrepare
+	return out
 }
 
 // Recall returns what Rewrite would, where that is known at once.
@@ -126,7 +133,7 @@ func (r *Rewriter) Recall(sc statements.Context, text []byte) (statements.Plan, 
 		return nil, false
 	}
 	noteOrder(db, p)
-	return wirePlan{Plan: r.ownPlan(sc, p), db: db, counts: r.counts, statement: traced}, true
+	return wirePlan{Plan: r.ownPlan(sc, p), db: db, counts: r.counts, client: r.caller(sc), statement: traced}, true
 }
 
 // ownPlan returns the plan for the session.
@@ -187,6 +194,7 @@ type wirePlan struct {
 	db       *engine.Database // nil where the database cannot be served
 	texts    *calls.Texts     // of a plan with a call that waits
 	counts   *callCounts      // nil: it is part of a statement that another plan is for
+	client   caller
 	// statement is what is kept of the text itself.
 	statement
 	// prepares says that what looks for a call that waits may be prepared in the session.
@@ -194,7 +202,12 @@ type wirePlan struct {
 }
 
 // Ran counts the statement's calls.
-func (p wirePlan) Ran(ok bool) { p.counts.count(p.Plan, ok) }
+func (p wirePlan) Ran(ok bool) {
+	p.counts.count(p.Plan, ok)
+	if ok {
+		p.client.ran(p.Plan)
+	}
+}
 
 // Takes says what a statement of the plan takes.
 func (p wirePlan) Takes() statements.Takes {
@@ -220,7 +233,7 @@ func (p wirePlan) BindTime() bool { return p.preludes != nil }
 
 // Prelude returns the prelude statement that the values make, or nil.
 func (p wirePlan) Prelude(ctx context.Context, sc statements.Context, values wire.Values) statements.Plan {
-	if prelude := p.preludes.forBind(ctx, sc, p.Plan, values); prelude != nil {
+	if prelude := p.preludes.forBind(p.client.context(ctx), sc, p.Plan, values); prelude != nil {
 		return wirePlan{Plan: prelude, db: p.db}
 	}
 	return nil

@@ -16,7 +16,7 @@ type prober struct{ *Rewriter }
 // Probe returns the query that asks which calls without the schema mean functions of ours.
 func (a prober) Probe(ctx context.Context, sc statements.Context, text string) string {
 	text, _ = lex.CutTags(text, lex.EncodingOf(sc.Encoding), sc.EscapeStrings)
-	candidates := a.rewrite.Candidates(ctx, text, session(sc))
+	candidates := a.rewrite.Candidates(a.caller(sc).context(ctx), text, session(sc))
 	if len(candidates) == 0 {
 		return ""
 	}

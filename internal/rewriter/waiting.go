@@ -75,7 +75,7 @@ func (p wirePlan) Wait(_ context.Context, sc statements.Context, values wire.Val
 		}
 	}
 	return &callWait{
-		statement: wirePlan{Plan: p.Waited(), db: p.db, counts: p.counts, statement: p.statement, prepares: p.prepares},
+		statement: wirePlan{Plan: p.Waited(), db: p.db, counts: p.counts, client: p.client, statement: p.statement, prepares: p.prepares},
 		probe:     probe, call: w.Call, offset: w.Offset, began: time.Now(), half: plainInterval(*args[w.Func.Wait]) / 2,
 		place: p.db.Join(key),
 	}, nil

@@ -6,15 +6,19 @@ import (
 )
 
 // LongMessages is the memory that all sessions share for buffering long messages. Nobody waits for
-// it: a message for which there is none passes without being looked at. So that clients which never
-// finish a message do not keep it for ever, the session that has been buffering for longest, if for
-// LongMessageStale at least, must stop when there is too little.
+// it: a message for which there is none passes without being looked at. The sessions of a role
+// have at most half of what those of others leave, so that there is always some for a role that has none.
+//
+// So that clients which never finish a message do not keep it for ever, the session that has been
+// buffering for longest, if for LongMessageStale at least, must stop when there is too little. It is
+// one of a role that has at least as much as the one that wants more.
 type LongMessages struct {
 	mu   sync.Mutex
 	now  func() time.Time
 	free int // bytes
-	// holders are those that have some.
+	// holders are those that have some, and roles is how much the sessions of each role have.
 	holders map[*LongMessage]struct{}
+	roles   map[string]int
 }
 
 const (
@@ -28,11 +32,14 @@ const (
 
 // NewLongMessages has that many bytes.
 func NewLongMessages(size int) *LongMessages {
-	return &LongMessages{now: time.Now, free: size, holders: make(map[*LongMessage]struct{})}
+	return &LongMessages{now: time.Now, free: size, holders: make(map[*LongMessage]struct{}), roles: make(map[string]int)}
 }
 
-// Share returns the account of one session. wake is called, by another session, when this one must stop buffering.
-func (a *LongMessages) Share(wake func()) LongMessage { return LongMessage{all: a, wake: wake} }
+// Share returns the account of one session of a role. wake is called, by another session, when this one must stop
+// buffering.
+func (a *LongMessages) Share(role string, wake func()) LongMessage {
+	return LongMessage{all: a, role: role, wake: wake}
+}
 
 // SetClock has tests decide what is old.
 func (a *LongMessages) SetClock(now func() time.Time) {
@@ -51,7 +58,8 @@ func (a *LongMessages) Unused() int {
 // LongMessage is the account of one session.
 type LongMessage struct {
 	all  *LongMessages // nil: there is no limit
-	wake func()        // see Share
+	role string
+	wake func() // see Share
 
 	// The rest is guarded by all.mu.
 	n     int // bytes
@@ -82,9 +90,9 @@ func (a *LongMessages) take(g *LongMessage, more int) (ok bool, old *LongMessage
 	switch {
 	case g.stale:
 		return false, nil
-	case more > a.free:
+	case a.roles[g.role]+more > (a.free+a.roles[g.role])/2:
 		for h := range a.holders {
-			if !h.stale && h != g && now.Sub(h.since) >= LongMessageStale && (old == nil || h.since.Before(old.since)) {
+			if !h.stale && h != g && a.roles[h.role] >= a.roles[g.role] && now.Sub(h.since) >= LongMessageStale && (old == nil || h.since.Before(old.since)) {
 				old = h
 			}
 		}
@@ -99,6 +107,7 @@ func (a *LongMessages) take(g *LongMessage, more int) (ok bool, old *LongMessage
 	}
 	g.n += more
 	a.free -= more
+	a.roles[g.role] += more
 	return true, nil
 }
 
@@ -120,6 +129,9 @@ func (g *LongMessage) Release() {
 	g.all.mu.Lock()
 	defer g.all.mu.Unlock()
 	g.all.free += g.n
+	if g.all.roles[g.role] -= g.n; g.all.roles[g.role] == 0 {
+		delete(g.all.roles, g.role)
+	}
 	g.n, g.stale = 0, false
 	delete(g.all.holders, g)
 }

@@ -45,7 +45,7 @@ func (f *Flows) Begin(l SessionInfo) {
 // message being buffered is to be forwarded unread, and look from time to time while the Rewriter
 // has a statement, to end a session whose client is gone.
 func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, stopBuffering, look func(), gone func() bool) {
-	f.Up.buffered = long.Share(stopBuffering)
+	f.Up.buffered = long.Share(f.Up.user, stopBuffering)
 	f.Up.atHand.Watch(look, gone)
 	f.Down.names.Share(remembered)
 }

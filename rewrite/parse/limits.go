@@ -22,6 +22,11 @@ const (
 	MaxRuns = 4 << 20
 	// ShortTokens is the number of tokens up to which a text is short.
 	ShortTokens = 2 << 10
+	// MiddleTokens is the number of tokens up to which a text is not long. It may have what is left to short
+	// ones: who waits for it does so for tens of milliseconds.
+	MiddleTokens = 8 << 10
+	// weighedBytes is how many bytes can be weighed in about the time in which a token can be parsed.
+	weighedBytes = 512
 )
 
 // LimitError says that a text is beyond a bound of the parser.

@@ -28,9 +28,9 @@ const (
 
 // Parser parses texts of strangers. It is safe for concurrent use.
 type Parser struct {
-	budget *budget
-	texts  atomic.Uint64
-	time   atomic.Int64 // time.Duration
+	line  *line
+	texts atomic.Uint64
+	time  atomic.Int64 // time.Duration
 
 	mu      sync.Mutex
 	threads []*thread // that have nothing to do
@@ -47,10 +47,10 @@ func (p *Parser) Counts() Counts {
 	return Counts{Texts: p.texts.Load(), Time: time.Duration(p.time.Load())}
 }
 
-// New returns a Parser. Its threads are started when they are needed, one for each processor, but two at
-// least, and stay.
+// New returns a Parser. Its threads are started when they are needed, two more than there are processors, and
+// stay.
 func New() *Parser {
-	return &Parser{budget: newBudget(max(2, runtime.GOMAXPROCS(0)), MaxTokens)}
+	return &Parser{line: newLine(max(2, runtime.GOMAXPROCS(0)))}
 }
 
 // Parse returns the parse tree of a text, which must be in UTF-8 or ASCII. Errors are a *LimitError, a
@@ -61,28 +61,49 @@ func (p *Parser) Parse(ctx context.Context, text string) (*pg_query.ParseResult,
 		return nil, err
 	}
 	defer l.Release()
-	return l.Parse(text)
+	return l.Parse(ctx, text)
 }
 
-// Lease is the right to parse a text and to keep what is made of it in memory. It belongs to one goroutine.
+// Lease is a turn at the parser: the right to parse a text, to do what is to be done with it, and to keep what is made
+// of it in memory. It belongs to one goroutine.
 type Lease struct {
 	parser *Parser
+	client Client
 	tokens int
-	given  bool
+	held   bool
 }
 
-// Lease measures a text, in which so many calls are to be rewritten, and waits for its turn. Errors
-// are a *LimitError or that of the context. Who holds a Lease must release it soon, wait for
+// Lease measures a text, in which so many calls are to be rewritten, and waits for the turn of the
+// context's Client. Errors are a *LimitError or that of the context. Who holds a Lease must release it soon, wait for
 // nothing else, and not ask for another.
 func (p *Parser) Lease(ctx context.Context, text string, calls int) (*Lease, error) {
 	size, err := Check(text, false, calls)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.budget.take(ctx, size.Tokens); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrEnded, err)
+	return p.lease(ctx, size.Tokens)
+}
+
+// Weigh waits for a turn in which a text of so many bytes can be measured.
+func (p *Parser) Weigh(ctx context.Context, size int) (*Lease, error) {
+	return p.lease(ctx, min(size/weighedBytes, MiddleTokens))
+}
+
+func (p *Parser) lease(ctx context.Context, tokens int) (*Lease, error) {
+	l := &Lease{parser: p, client: clientOf(ctx), tokens: tokens}
+	return l, l.Resume(ctx)
+}
+
+// Resume waits for a turn again that was released. The error is that of the context.
+func (l *Lease) Resume(ctx context.Context) error {
+	if l == nil || l.held {
+		return nil
 	}
-	return &Lease{parser: p, tokens: size.Tokens}, nil
+	if err := l.parser.line.take(ctx, l.client, l.tokens); err != nil {
+		return fmt.Errorf("%w: %w", ErrEnded, err)
+	}
+	l.held = true
+	return nil
 }
 
 // Long reports whether the text of the Lease is a long one. The tree of a short one may be kept after Release.
@@ -90,21 +111,29 @@ func (l *Lease) Long() bool { return l != nil && l.tokens > ShortTokens }
 
 // Release gives the turn to others. What was parsed must be forgotten if it was Long. It may be called again.
 func (l *Lease) Release() {
-	if l == nil || l.given {
+	if l == nil || !l.held {
 		return
 	}
-	l.given = true
-	l.parser.budget.give(l.tokens)
+	l.held = false
+	l.parser.line.give(l.client, l.tokens)
 }
 
-// Parse parses the text of the Lease, or one within it that is no longer than it or short.
-func (l *Lease) Parse(text string) (*pg_query.ParseResult, error) {
+// Parse parses the text of the Lease, or one within it. If that is longer, and the text of the Lease is short, it
+// waits for a turn that does for both.
+func (l *Lease) Parse(ctx context.Context, text string) (*pg_query.ParseResult, error) {
 	size, err := Check(text, false, 0)
 	if err != nil {
 		return nil, err
 	}
 	if size.Tokens > max(l.tokens, ShortTokens) {
-		return nil, tooLong()
+		if l.Long() {
+			return nil, tooLong()
+		}
+		l.Release()
+		l.tokens = size.Tokens
+		if err := l.Resume(ctx); err != nil {
+			return nil, err
+		}
 	}
 	t, err := l.parser.thread()
 	if err != nil {

@@ -24,11 +24,10 @@ import (
 // Document is a text that was parsed, with its calls. nil stands for a text that holds none and names no table of the
 // schema, and for one that does not parse.
 type Document struct {
-	tree   *pg_query.ParseResult
-	src    *tree.Source
-	calls  [][]*call // by statement
-	parser *parse.Parser
-	lease  *parse.Lease
+	tree  *pg_query.ParseResult
+	src   *tree.Source
+	calls [][]*call // by statement
+	lease *parse.Lease
 
 	skeleton string
 	prepared bool
@@ -42,13 +41,16 @@ func (d *Document) Release() {
 	}
 }
 
+// Resume waits for a turn again, in which a document that was released, and is not long, is rewritten.
+func (d *Document) Resume(ctx stdcontext.Context) error { return d.lease.Resume(ctx) }
+
 // IsLong reports whether the document takes so much memory that it must not be kept while anything is waited for.
 func (d *Document) IsLong() bool { return d != nil && d.lease.Long() }
 
 // Read parses a text and finds its calls. Those without the schema that may be ours are among them;
-// see Settle. Errors are those of the parser's bounds and budget.
+// see Settle. Errors are those of the parser's bounds and line.
 func Read(ctx stdcontext.Context, parser *parse.Parser, text string, session plan.Session, unqualified *detect.Unqualified) (*Document, error) {
-	d := &Document{parser: parser, prepared: session.Prepared, traced: session.TraceWidth()}
+	d := &Document{prepared: session.Prepared, traced: session.TraceWidth()}
 	enc := lex.EncodingOf(session.Encoding)
 	parsed := enc.Parseable(text)
 	holding := detect.Holds(parsed, session.EscapeStrings, unqualified)
@@ -66,7 +68,7 @@ func Read(ctx stdcontext.Context, parser *parse.Parser, text string, session pla
 	}()
 	var err error
 	if d.lease, err = parser.Lease(ctx, parsed, holding.Calls); err == nil {
-		err = d.parse(text, parsed, enc, session, unqualified)
+		err = d.parse(ctx, text, parsed, enc, session, unqualified)
 	}
 	if err == nil {
 		kept = true
@@ -79,8 +81,8 @@ func Read(ctx stdcontext.Context, parser *parse.Parser, text string, session pla
 }
 
 // parse makes the tree, the tokens and the calls.
-func (d *Document) parse(text, parsed string, enc lex.Encoding, session plan.Session, unqualified *detect.Unqualified) (err error) {
-	if d.tree, err = d.lease.Parse(parsed); err != nil {
+func (d *Document) parse(ctx stdcontext.Context, text, parsed string, enc lex.Encoding, session plan.Session, unqualified *detect.Unqualified) (err error) {
+	if d.tree, err = d.lease.Parse(ctx, parsed); err != nil {
 		return err
 	}
 	d.skeleton, _ = lex.Skeleton(text, enc, session.EscapeStrings)
@@ -145,7 +147,7 @@ func (d *Document) noteRelations(p *plan.Builder) {
 	}
 }
 
-// Rewrite places the calls of all statements and returns the plan.
+// Rewrite places the calls of all statements and returns the plan. The document has its turn.
 func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragments) *plan.Plan {
 	src := d.src
 	p := plan.NewBuilder(src.Text, src.Enc, src.Escapes)
@@ -185,11 +187,14 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 			env:       env,
 			traced:    d.traced,
 			calls:     d.calls[i],
-			parse:     func(text string) (*pg_query.ParseResult, error) { return d.parseWithin(ctx, text) },
+			parse:     func(text string) (*pg_query.ParseResult, error) { return d.lease.Parse(ctx, text) },
 		}
 		st.indexCalls(raw.Stmt)
 		mark, placed := ed.Mark(), p.Calls()
-		refusal := st.guardCalls(raw.Stmt, d.prepared || len(d.tree.Stmts) > 1)
+		refusal := checkNesting(d.calls[i])
+		if refusal == nil {
+			refusal = st.guardCalls(raw.Stmt, d.prepared || len(d.tree.Stmts) > 1)
+		}
 		if refusal == nil {
 			refusal = st.place(raw.Stmt, reg)
 		}
@@ -226,15 +231,6 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 	}
 	ed.Copy(o, pos, len(src.Text))
 	return p.Finish(o.Text(), pieces)
-}
-
-// parseWithin parses a text that is a literal of the document. If the document is long it has a turn at the parser, and
-// the text is parsed in that.
-func (d *Document) parseWithin(ctx stdcontext.Context, text string) (*pg_query.ParseResult, error) {
-	if d.IsLong() {
-		return d.lease.Parse(text)
-	}
-	return d.parser.Parse(ctx, text)
 }
 
 // freePrefix returns a prefix for the names of our WITH queries. It occurs nowhere in text.
