@@ -140,10 +140,14 @@ func TestLookingWhileTheSchemaIsSwapped(t *testing.T) {
 			break
 		}
 	}
+	// The proxy may make the schema while there is none. Then that is the one that is looked at, and the other stays aside.
+	const madeSQL = "select exists (select from pg_namespace where nspname = 'mbus4' and nspowner = 'postgres'::regrole)"
+	super := harness.Connect(t, harness.Direct(), h.Database)
 	for range 5 {
 		for _, command := range []string{"queues", "post q {}"} {
 			out, err := exec.CommandContext(t.Context(), harness.Binary(), append(strings.Fields(command), "--dsn", asRole(proxy.Endpoint, h.Looker, h.Database))...).CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "42501") && !strings.Contains(string(out), "3F000") && !strings.Contains(string(out), "55000") {
+			made := harness.Ask(t, super, madeSQL) == "t"
+			if !made && (err == nil || !strings.Contains(string(out), "42501") && !strings.Contains(string(out), "3F000") && !strings.Contains(string(out), "55000")) {
 				t.Errorf("%s: %v\n%s", command, err, out)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,9 +22,12 @@ type Hostile struct {
 // HostileKinds are those who have such a database.
 var HostileKinds = []string{"owner", "owner who chooses the role", "createdb", "createrole"}
 
+// HostileMakers have no database, but may create schemas in somebody else's.
+var HostileMakers = []string{"no other right", "mbus4_user", "owner of hstore"}
+
 const hostileLock = 29029029
 
-// NewHostile makes one, of a kind of HostileKinds.
+// NewHostile makes one, of a kind of HostileKinds or HostileMakers.
 func NewHostile(t *testing.T, kind string) *Hostile {
 	t.Helper()
 	n := databaseCount.Add(1)
@@ -38,12 +42,20 @@ func NewHostile(t *testing.T, kind string) *Hostile {
 	Admin(t, "create role "+h.Looker+" login superuser password 'a ''pass\\word'")
 	rights := map[string]string{"createdb": " createdb", "createrole": " createrole"}[kind]
 	Admin(t, "create role "+h.Role+" login"+rights+" password 'a ''pass\\word'")
-	if kind == "createdb" {
+	maker := slices.Contains(HostileMakers, kind)
+	switch {
+	case kind == "createdb":
 		conn := Connect(t, Direct(), "postgres")
 		Ask(t, conn, "set session authorization "+h.Role)
 		Ask(t, conn, "create database "+h.Database)
-	} else {
+	case maker:
+		Admin(t, "create database "+h.Database)
+		Admin(t, "grant create on database "+h.Database+" to "+h.Role)
+	default:
 		Admin(t, "create database "+h.Database+" owner "+h.Role)
+	}
+	if kind == "mbus4_user" {
+		Admin(t, "grant mbus4_user to "+h.Role)
 	}
 	t.Cleanup(func() {
 		Admin(t, "drop database "+h.Database+" with (force)")
@@ -54,8 +66,14 @@ func NewHostile(t *testing.T, kind string) *Hostile {
 		Admin(t, "drop role "+h.Looker)
 	})
 	conn := Connect(t, Direct(), h.Database)
+	switch {
+	case kind == "owner of hstore":
+		Ask(t, conn, "grant create on schema public to "+h.Role)
+	case maker:
+		Ask(t, conn, "create extension hstore")
+	}
 	Ask(t, conn, "set session authorization "+h.Role)
-	Ask(t, conn, "create extension hstore")
+	Ask(t, conn, "create extension if not exists hstore")
 	if kind == "createrole" {
 		// It may create roles, and be a member of them, and make others members.
 		h.Owner = h.Role + "_2"
@@ -82,7 +100,7 @@ end $$`, hostileLock, h.Role, h.marks))
 	}
 	for _, f := range []string{
 		"is_msg_exists(iid text)", "peek_json(iid text)", "why(iid text)", "post(qname text, payload jsonb default null, data public.hstore default null)", "redrive(a text, b text, c int)",
-		"consume_json(a text, b text, amt int, wait interval default null)", "pause_queue(a text)", "create_queue(a text, b int)",
+		"consume_json(a text, b text, amt int, wait interval default null)", "pause_queue(a text)", "create_queue(a text, b int)", "dead_messages()",
 	} {
 		Ask(t, conn, "create function mbus4."+f+" returns boolean language sql as 'select mbus4.evil()'")
 	}
