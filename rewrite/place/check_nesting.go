@@ -7,7 +7,7 @@ import (
 )
 
 // MaxNesting is in the arguments of how many calls, one within the other, a call may stand. Each is a level of subqueries,
-// or two, for which the server takes time with the square of their number: 16 take it 12 ms, 400 take it 14 s.
+// or two, for which the server takes time with the square of their number: 32 calls take it 0.2 s, 200 take it 6 s.
 const MaxNesting = 16
 
 const codeTooComplex = "54001" // statement_too_complex
