@@ -1,6 +1,6 @@
 -- What in schema mbus4, or of what it is made of, belongs to somebody whom the role of the session has no reason to trust.
 -- Who it is is said by session_user, to which whatever runs can go back, and not by current_user, which the owner of a
--- database may choose (ALTER DATABASE … SET role). All of it is read by one snapshot.
+-- database may choose (ALTER DATABASE ... SET role). All of it is read by one snapshot.
 with me as materialized (
     select r.oid, r.rolname, r.rolsuper from pg_catalog.pg_roles r where r.rolname = session_user
 ), friends as materialized (

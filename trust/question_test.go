@@ -44,3 +44,12 @@ func TestEnginesQuestion(t *testing.T) {
 		t.Errorf("the admin role stands in the question as it is:\n%s", persons)
 	}
 }
+
+// The question is understood in a database of any encoding, LATIN1 for example, so it has no character but ASCII's.
+func TestQuestionIsASCII(t *testing.T) {
+	for _, question := range []string{trust.ForEngine(), trust.ForPerson("mbus4_admin")} {
+		if at := strings.IndexFunc(question, func(r rune) bool { return r > 127 }); at >= 0 {
+			t.Errorf("%.20q", question[at:])
+		}
+	}
+}

@@ -53,7 +53,7 @@ type logged struct {
 }
 
 // turns are how statements of services begin that each turn of one runs: of the hinter, the releaser and the sweeper.
-var turns = []string{"select h.slot", "with recursive d (dep, n, bytes)", "with due as", "with recursive present (id)"}
+var turns = []string{"select h.slot", "with recursive d (dep, n, bytes)", "with due as", "with recursive present (id, n)"}
 
 // reader reads the server's log, each time from where it was.
 type reader struct {

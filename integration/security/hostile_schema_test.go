@@ -43,6 +43,10 @@ func TestLookingAtHostileSchema(t *testing.T) {
 			}
 			for _, looker := range lookers {
 				commandsFind(t, h, proxy.Endpoint, looker)
+				if kind == "owner who chooses the role" {
+					consoleRefuses(t, h, proxy.Endpoint, looker)
+					continue
+				}
 				consoleFinds(t, h, proxy.Endpoint, looker)
 			}
 			commandsFind(t, h, harness.Direct(), h.Looker)
@@ -75,6 +79,20 @@ func commandsFind(t *testing.T, h *harness.Hostile, e harness.Endpoint, looker s
 		t.Errorf("completion: %v\n%s", err, out)
 	}
 	h.Check(t, "completion")
+}
+
+// consoleRefuses: the looker's session is not his own, but the owner's.
+func consoleRefuses(t *testing.T, h *harness.Hostile, e harness.Endpoint, looker string) {
+	t.Helper()
+	console, err := pgconn.Connect(harness.Context(t), asRole(e, looker, "mbusproxy/"+h.Database))
+	if err == nil {
+		defer harness.Close(console)
+		_, err = console.Exec(harness.Context(t), "SHOW QUEUES").ReadAll()
+	}
+	if harness.SQLState(err) != "28000" {
+		t.Errorf("the console as %s: %v", looker, err)
+	}
+	h.Check(t, "the console")
 }
 
 func consoleFinds(t *testing.T, h *harness.Hostile, e harness.Endpoint, looker string) {

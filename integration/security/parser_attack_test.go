@@ -55,20 +55,20 @@ func deepChains() map[string]string {
 
 func parserAttacks() (out []attack) {
 	forwarded := []string{"", tooComplex, "42601", "54011", "42804", "42883", "42P21", noRights}
-	refused := []string{tooComplex}
-	early := []string{tooComplex, noRights} // the rights may be looked at before the values come
+	// The rights may be looked at before the values come, and a text for which a role has no room left is forwarded unread.
+	refused := []string{tooComplex, noRights}
 	for name, chain := range deepChains() {
 		isTrue := "(" + chain + ") is not null"
 		out = append(
 			out,
 			attack{name + " in a text with a comment", "/* mbus4.post() */ select " + chain, nil, forwarded},
 			attack{name + " beside a call", "select mbus4.post('q', ''), " + chain, nil, refused},
-			attack{name + " in a literal selector", "select mbus4.create_consumer('q', 'c', $x$" + isTrue + "$x$)", nil, early},
-			attack{name + " in a bound selector", "select mbus4.create_consumer('q', 'c', $1)", []any{isTrue}, early},
-			attack{name + " in a temporary consumer", "select mbus4.create_temporary_consumer('q', $1)", []any{isTrue}, early},
-			attack{name + " for dyn_consume", "select * from mbus4.dyn_consume('q', $x$" + isTrue + "$x$)", nil, []string{tooComplex, noRights}},
+			attack{name + " in a literal selector", "select mbus4.create_consumer('q', 'c', $x$" + isTrue + "$x$)", nil, refused},
+			attack{name + " in a bound selector", "select mbus4.create_consumer('q', 'c', $1)", []any{isTrue}, refused},
+			attack{name + " in a temporary consumer", "select mbus4.create_temporary_consumer('q', $1)", []any{isTrue}, refused},
+			attack{name + " for dyn_consume", "select * from mbus4.dyn_consume('q', $x$" + isTrue + "$x$)", nil, refused},
 			attack{name + " for run_on", "select mbus4.run_on_q($x$select mbus4.post('q', ''), " + chain + "$x$)", nil, refused},
-			attack{name + " for run_on, bound", "select mbus4.run_on_q($1)", []any{"select mbus4.post('q', ''), " + chain}, early},
+			attack{name + " for run_on, bound", "select mbus4.run_on_q($1)", []any{"select mbus4.post('q', ''), " + chain}, refused},
 			attack{name + " for process_queue", "call mbus4.process_queue(1, $x$select mbus4.post('q', ''), " + chain + "$x$)", nil, refused},
 		)
 	}
@@ -80,11 +80,11 @@ func parserAttacks() (out []attack) {
 		attack{"union all", union, nil, refused},
 		attack{"union all with commas", "select 'a', mbus4.post('q', '')" + strings.Repeat(" union all select '', ''", 10000), nil, refused},
 		attack{"cross join in a comment's text", strings.Replace(cross, "mbus4.post('q', '')", "1 /* mbus4 */", 1), nil, forwarded},
-		attack{"list of 2 MB", "select mbus4.post('q', '')" + strings.Repeat(",1", 1<<20), nil, []string{tooLong}},
+		attack{"list of 2 MB", "select mbus4.post('q', '')" + strings.Repeat(",1", 1<<20), nil, []string{tooLong, noRights}},
 		attack{"list of 2 MB with a comment", "select /* mbus4 */ 1" + strings.Repeat(",1", 1<<20), nil, []string{"54011"}},
-		attack{"IN of almost 8 MB", "select mbus4.post('q', '') where 1 in (1" + strings.Repeat(",1", 4<<20-100) + ")", nil, []string{tooLong}},
+		attack{"IN of almost 8 MB", "select mbus4.post('q', '') where 1 in (1" + strings.Repeat(",1", 4<<20-100) + ")", nil, []string{tooLong, noRights}},
 		attack{"IN within the bound", "select mbus4.post('q', '') where 1 in (1" + strings.Repeat(",1", 60000) + ")", nil, []string{noRights}},
-		attack{"many statements", strings.Repeat("select mbus4.post('q', '') union all select '';", 8000), nil, []string{tooLong}},
+		attack{"many statements", strings.Repeat("select mbus4.post('q', '') union all select '';", 8000), nil, []string{tooLong, noRights}},
 		attack{"calls within the bound", strings.Repeat("select mbus4.post('q', '') union all select '';", 1600), nil, []string{noRights}},
 		attack{"quotes", "select mbus4.post('q', '')" + strings.Repeat(" 'a'\n", 1<<20), nil, []string{noRights}}, // one string
 	)

@@ -186,7 +186,7 @@ func (s *session) serve(ctx context.Context, place *quota.Place[string]) {
 // admit checks that the client is a member of the role: when it comes, and with each command, for a
 // membership may end before the session does.
 func (s *session) admit() error {
-	t, err := s.ask("select pg_catalog.pg_has_role(session_user, r.oid, 'member') from pg_catalog.pg_roles r where r.rolname operator(pg_catalog.=) " + sqlfuncs.QuoteLiteral(s.console.cfg.Role) + "::pg_catalog.name")
+	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member') from pg_catalog.pg_roles r where r.rolname operator(pg_catalog.=) " + sqlfuncs.QuoteLiteral(s.console.cfg.Role) + "::pg_catalog.name")
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,18 @@ package origin
 
 import "net/netip"
 
-// Of is what an address counts as: of IPv6 the network that one host has, of loopback all of it, for any
-// user of a machine has all of 127.0.0.0/8. It is the zero value where there is no address.
+// Of is what an address counts as: that of Network, but all of loopback is one, for any user of a machine has all of
+// 127.0.0.0/8. It is the zero value where there is no address.
 func Of(a netip.Addr) netip.Prefix {
-	a = a.Unmap()
-	if a.IsLoopback() {
+	if a = a.Unmap(); a.IsLoopback() {
 		a = netip.IPv6Loopback()
 	}
+	return Network(a)
+}
+
+// Network is the address itself, of IPv6 the network that one host has. It is the zero value where there is no address.
+func Network(a netip.Addr) netip.Prefix {
+	a = a.Unmap()
 	bits := a.BitLen()
 	if a.Is6() {
 		bits = 64

@@ -68,7 +68,7 @@ type Client struct {
 func New(conn net.Conn, end context.CancelCauseFunc) *Client {
 	s := &Client{end: end}
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		s.origin = origin.Of(a.AddrPort().Addr())
+		s.origin = origin.Network(a.AddrPort().Addr())
 	}
 	return s
 }

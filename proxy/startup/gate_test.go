@@ -25,7 +25,7 @@ func newGateClient(t *testing.T, address string) gateClient {
 	client, server := net.Pipe()
 	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
 	s := New(server, end)
-	s.origin = origin.Of(netip.MustParseAddr(address))
+	s.origin = origin.Network(netip.MustParseAddr(address))
 	return gateClient{s, ctx}
 }
 
@@ -157,7 +157,7 @@ func TestOrigins(t *testing.T) {
 	for a, want := range map[string]string{
 		"10.1.2.3": "10.1.2.3/32", "::ffff:10.1.2.3": "10.1.2.3/32", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
 	} {
-		if got := origin.Of(netip.MustParseAddr(a)).String(); got != want {
+		if got := origin.Network(netip.MustParseAddr(a)).String(); got != want {
 			t.Errorf("%s: %s", a, got)
 		}
 	}

@@ -13,7 +13,7 @@
     select a.n
     from {{.Call}}_args a
     where (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-       or pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+       or pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')), 2000)::int = 0
 ),
 {{.Call}}_enforced as (
     insert into mbus4.waiting (dep, consumer_id, id) select null, null, null from {{template "done" .}}

@@ -17,7 +17,7 @@
     using {{.Call}}_asked v
     where c.qname = pg_catalog.lower(v.qname collate "C") and c.name = pg_catalog.lower(v.cname collate "C")
       and case when c.qname = pg_catalog.lower(v.qname collate "C") and c.qname = 'dmq'
-               then pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42809 queue "%s" belongs to the schema and keeps its consumer', c.qname)::int = 0
+               then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42809 queue "%s" belongs to the schema and keeps its consumer', c.qname), 2000)::int = 0
                else true end
     returning v.n
 ),
@@ -26,8 +26,8 @@
     from {{.Call}}_asked v
     where exists (select from {{.Call}}_dropped c where c.n = v.n)
        or (case when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(v.qname collate "C")) is not null
-                then pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null'))
-                else pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null'))
+                then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null')), 2000)
+                else pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null')), 2000)
            end)::int = 0
 ),
 {{.Call}}_enforced as (

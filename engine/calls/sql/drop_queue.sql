@@ -6,7 +6,7 @@
     using {{.Call}}_args a
     where q.qname = pg_catalog.lower(a.qname collate "C")
       and case when q.qname = pg_catalog.lower(a.qname collate "C") and q.qname in ('dmq', 'semaphore_events')
-               then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42809 queue "%s" belongs to the schema and cannot be dropped', q.qname)::int = 0
+               then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42809 queue "%s" belongs to the schema and cannot be dropped', q.qname), 2000)::int = 0
                else true end
     returning a.n, q.qname
 ),
@@ -22,7 +22,7 @@
     select a.n
     from {{.Call}}_args a
     where exists (select from {{.Call}}_dropped q where q.n = a.n)
-       or pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+       or pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')), 2000)::int = 0
 ),
 {{.Call}}_enforced as (
     insert into mbus4.consumer (qname, name) select null, null from {{template "done" .}}

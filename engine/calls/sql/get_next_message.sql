@@ -2,7 +2,7 @@
 {{- $calls := print "(select pg_catalog.count(*) from " .Call "_asked k)"}}
 {{.Call}}_asked as materialized (
     select a.n, pg_catalog.row_number() over (order by a.n) as place,
-           coalesce(a.current_process_id, pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 the process must not be null%s', a.current_process_id)::int) as process_id
+           coalesce(a.current_process_id, pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 the process must not be null%s', a.current_process_id), 2000)::int) as process_id
     from {{.Call}}_args a
 ),
 {{.Call}}_chosen as materialized (

@@ -1,6 +1,6 @@
 (select case
         when not exists (select from mbus4.queue q where q.qname = a.qname)
-            then pg_catalog.format('mbus4-error {{.Mark}} 42704 queue "%s" does not exist', a.qname)::int = 0
+            then pg_catalog.left(pg_catalog.format('mbus4-error {{.Mark}} 42704 queue "%s" does not exist', a.qname), 2000)::int = 0
         when a.msgid is not null then exists (
             select from mbus4.undelivered(a.msgid) m
             join mbus4.consumer c on c.id = m.consumer_id

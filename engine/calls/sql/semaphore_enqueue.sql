@@ -5,9 +5,9 @@
     select a.n, a.task_id, a.priority, s.id,
            case {{template "semaphore" .With "Args" "a" "Row" "s"}}
                 when a.task_id is null or a.priority is null
-                    then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 task_id and priority of a task of semaphore "%s" must not be null', a.key)::int
+                    then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 task_id and priority of a task of semaphore "%s" must not be null', a.key), 2000)::int
                 when a.priority = 'NaN'
-                    then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 the priority of task %s of semaphore "%s" is not a number', a.task_id, a.key)::int
+                    then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 the priority of task %s of semaphore "%s" is not a number', a.task_id, a.key), 2000)::int
            end as ok{{if not .Rows}},
            pg_catalog.nextval('mbus4.semaphore_arrival') as arrival{{end}}
     from {{.Call}}_args a

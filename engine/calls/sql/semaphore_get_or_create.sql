@@ -1,9 +1,9 @@
 -- One that exists is only read; DO UPDATE is for one that somebody creates at the same moment.
 {{.Call}}_asked as materialized (
     select a.n, a.key, s.id, s.active, s.try_release,
-           case when a.key is null then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 the key of a semaphore must not be null%s', a.key)::int
+           case when a.key is null then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 the key of a semaphore must not be null%s', a.key), 2000)::int
                 when pg_catalog.octet_length(a.key) not between 1 and 1000
-                    then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 the key of a semaphore has 1 to 1000 bytes, not %s', pg_catalog.octet_length(a.key))::int
+                    then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 the key of a semaphore has 1 to 1000 bytes, not %s', pg_catalog.octet_length(a.key)), 2000)::int
            end as ok
     from {{.Call}}_args a
     left join mbus4.semaphore s on s.key = a.key

@@ -4,7 +4,7 @@
     select a.n, a.task_id, s.id,
            case {{template "semaphore" .With "Args" "a" "Row" "s"}}
                 when a.task_id is null
-                    then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 task_id of a task of semaphore "%s" must not be null', a.key)::int
+                    then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 task_id of a task of semaphore "%s" must not be null', a.key), 2000)::int
            end as ok
     from {{.Call}}_args a
     left join mbus4.semaphore s on s.key = a.key

@@ -2,10 +2,10 @@
     select a.n, a.active, a.try_release, s.id,
            case {{template "semaphore" .With "Args" "a" "Row" "s"}}
                 when a.active is null or a.try_release is null
-                    then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 active and try_release of semaphore "%s" must not be null', a.key)::int
+                    then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 active and try_release of semaphore "%s" must not be null', a.key), 2000)::int
                 when a.try_release not between 0 and a.active
-                    then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 semaphore "%s" needs 0 <= try_release <= active, not try_release %s with active %s',
-                        a.key, a.try_release, a.active)::int
+                    then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 semaphore "%s" needs 0 <= try_release <= active, not try_release %s with active %s',
+                        a.key, a.try_release, a.active), 2000)::int
            end as ok
     from {{.Call}}_args a
     left join mbus4.semaphore s on s.key = a.key

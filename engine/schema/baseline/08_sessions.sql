@@ -82,12 +82,12 @@ language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
     with source as materialized (
-        select q.id, coalesce(q.qname, format('mbus4-error %s 42704 queue %s does not exist', $3, coalesce('"' || $1 || '"', 'null'))::int::text) as name,
+        select q.id, coalesce(q.qname, left(format('mbus4-error %s 42704 queue %s does not exist', $3, coalesce('"' || $1 || '"', 'null')), 2000)::int::text) as name,
                s.id as selector_id, s.headers, s.properties, s.data,
                case when btrim($2, E' \t\r\n') <> '' and s.id is null then mbus4.no_selector($3::text, $2) end as unknown,
                -- Each is asked, and may get a copy, at each post.
                case when (select count(*) from (select from mbus4.consumer c where c.qname = q.qname and c.target is not null limit 1000) t) = 1000
-                    then format('mbus4-error %s 54000 queue "%s" has 1000 triggers and temporary consumers, and no room for more of these', $3, q.qname)::int end as full_up
+                    then left(format('mbus4-error %s 54000 queue "%s" has 1000 triggers and temporary consumers, and no room for more of these', $3, q.qname), 2000)::int end as full_up
         from (select ('x' || left(md5(convert_to($2, 'UTF8')), 16))::bit(64)::bigint as id) h
         left join mbus4.selector s on s.id = h.id and s.text = $2 and s.refused is null
         left join mbus4.queue q on q.qname = lower($1 collate "C")
@@ -107,7 +107,7 @@ create function mbus4.is_gone(qname text, call text) returns boolean
 language sql volatile
 as $$
     select not exists (select from mbus4.queue q where q.qname = $1)
-        or pg_catalog.format('mbus4-error %s 55000 queue "%s" was created by the same statement, and posting to it takes another one', $2, $1)::int = 0
+        or pg_catalog.left(pg_catalog.format('mbus4-error %s 55000 queue "%s" was created by the same statement, and posting to it takes another one', $2, $1), 2000)::int = 0
 $$;
 
 -- Removes the temporary queues whose sessions are gone, with the triggers that feed them. Their messages

@@ -187,7 +187,7 @@ set jit = off
 as $$
     select case
         when not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($1 collate "C"))
-            then pg_catalog.format('mbus4-error %s 42704 queue %s does not exist', $2, coalesce('"' || $1 || '"', 'null'))::int::bigint
+            then pg_catalog.left(pg_catalog.format('mbus4-error %s 42704 queue %s does not exist', $2, coalesce('"' || $1 || '"', 'null')), 2000)::int::bigint
         when coalesce(pg_catalog.max(n.counted), 0) < 1000 then coalesce(pg_catalog.max(n.counted), 0)
         else greatest(1000, (
             select (pg_catalog.max(s.seen) / (least(100, 20000.0 / greatest(p.pages, 1)) / 100))::bigint

@@ -26,13 +26,16 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         case
                             when a.amt < 0
-                                then pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
-                                    a.amt
+                                then pg_catalog.left(
+                                    pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                        a.amt
+                                    ),
+                                    2000
                                 )::int
                             else a.amt
                         end as amt,

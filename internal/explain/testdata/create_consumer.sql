@@ -18,18 +18,27 @@ mbus4_call1_asked as materialized (
         end as selector_id,
         s.headers, s.properties, s.data, a.noindex,
         coalesce(
-            q.qname,
-            pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+            q.qname, pg_catalog.
+            left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                ),
+                2000
             )::int::text
         ) as queue,
         case
             when q.kind = 'dmq'
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 42809 queue "%s" has only the consumer "default"', q.qname)::int::text
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 42809 queue "%s" has only the consumer "default"', q.qname),
+                    2000
+                )::int::text
             when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
-            else pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a consumer',
-                coalesce('"' || q.cname || '"', 'null')
+            else pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a consumer',
+                    coalesce('"' || q.cname || '"', 'null')
+                ),
+                2000
             )::int::text
         end as cname
     from mbus4_call1_args a
@@ -49,9 +58,12 @@ mbus4_call1_asked as materialized (
         when pg_catalog.lower(a.qname collate "C") <> pg_catalog.lower(a.cname collate "C")
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
-            then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer("%s", "%s") may mean either order: both are queues',
-                pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+            then pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer("%s", "%s") may mean either order: both are queues',
+                    pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+                ),
+                2000
             )::int = 0
         else true
     end
@@ -69,8 +81,9 @@ mbus4_call1_checked as materialized (
     left join mbus4_call1_created c on c.qname = v.queue and c.name = v.cname
     where case
         when c.id is null
-            then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname
+            then pg_catalog.left(
+                pg_catalog.format('mbus4-error 1 _session_secret_ 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname),
+                2000
             )::int = 0
         when v.noindex
             then pg_catalog.to_tsquery(

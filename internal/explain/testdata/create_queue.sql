@@ -10,14 +10,21 @@ mbus4_call1_asked as materialized (
     select a.n,
         case
             when a.qname collate "C" ~ '^[a-z0-9_]{1,32}$' and a.qname not in ('dmq', 'temp') then a.qname
-            else pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null')
+            else pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a queue',
+                    coalesce('"' || a.qname || '"', 'null')
+                ),
+                2000
             )::int::text
         end as name,
         case
             when a.ncons >= 1 then a.ncons
-            else pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 22023 the number of consumers of queue "%s" must be at least 1', a.qname
+            else pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 22023 the number of consumers of queue "%s" must be at least 1', a.qname
+                ),
+                2000
             )::int
         end as ncons
     from mbus4_call1_args a

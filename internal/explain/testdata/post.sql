@@ -15,7 +15,7 @@ mbus4_call1_stored as (
         pg_catalog.unnest(
             case
                 when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                else mbus4.at_subscribers_809fc4d8(
+                else mbus4.at_subscribers_276b417f(
                     '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
                     null, true
                 )

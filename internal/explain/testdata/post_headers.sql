@@ -17,7 +17,7 @@ mbus4_call1_posted as materialized (
                 and pg_catalog.array_position(w.consumers, null) is null
                 and (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
                 then null
-            else mbus4.at_post_given_18255758(
+            else mbus4.at_post_given_91468dc3(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
                 w.data,
                 case when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end,

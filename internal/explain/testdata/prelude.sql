@@ -54,13 +54,16 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
-                                        then pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
-                                            a.amt
+                                        then pg_catalog.left(
+                                            pg_catalog.format(
+                                                'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                                a.amt
+                                            ),
+                                            2000
                                         )::int
                                     else a.amt
                                 end as amt,
@@ -180,7 +183,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_612227a0(
+                    perform mbus4.at_retry_56f8e51a(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -221,7 +224,7 @@ begin
                                             )
                                     )
                                     then null
-                                else mbus4.at_post_given_18255758(
+                                else mbus4.at_post_given_91468dc3(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data,
                                     case
@@ -304,7 +307,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -420,7 +423,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_612227a0(
+            perform mbus4.at_retry_56f8e51a(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -453,7 +456,7 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_18255758(
+                        else mbus4.at_post_given_91468dc3(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case

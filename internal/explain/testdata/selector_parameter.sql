@@ -24,8 +24,11 @@ mbus4_call1_asked as materialized (
         case
             when a.src is null
                 or a.dst is null
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22004 the queues of a trigger must not be null%s', a.src || a.dst
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22004 the queues of a trigger must not be null%s', a.src || a.dst
+                    ),
+                    2000
                 )::int
             when exists (
                 with recursive onward (queue) as (
@@ -39,9 +42,12 @@ mbus4_call1_asked as materialized (
                 from onward o
                 where o.queue = pg_catalog.lower(a.src collate "C")
             )
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42P17 Loop detected: what is posted to "%s" would come back to it',
-                    pg_catalog.lower(a.src collate "C")
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42P17 Loop detected: what is posted to "%s" would come back to it',
+                        pg_catalog.lower(a.src collate "C")
+                    ),
+                    2000
                 )::int
         end as ok
     from mbus4_call1_args a
@@ -65,8 +71,11 @@ mbus4_call1_checked as materialized (
     left join mbus4_call1_created c on c.qname = v.src and c.target = v.dst
     where case
         when c.id is null
-            then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42710 the trigger from "%s" to "%s" exists already', v.src, v.dst
+            then pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42710 the trigger from "%s" to "%s" exists already', v.src, v.dst
+                ),
+                2000
             )::int = 0
         else (
             v.src_id is not null

@@ -11,19 +11,30 @@ mbus4_call1_asked as materialized (
     select a.n, a.task_id, a.priority, s.id,
         case
             when a.key is null
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key)::int
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key),
+                    2000
+                )::int
             when s.id is null
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 42704 semaphore "%s" does not exist', a.key)::int
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 42704 semaphore "%s" does not exist', a.key), 2000
+                )::int
             when a.task_id is null
                 or a.priority is null
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22004 task_id and priority of a task of semaphore "%s" must not be null',
-                    a.key
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22004 task_id and priority of a task of semaphore "%s" must not be null',
+                        a.key
+                    ),
+                    2000
                 )::int
             when a.priority = 'NaN'
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22023 the priority of task %s of semaphore "%s" is not a number',
-                    a.task_id, a.key
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22023 the priority of task %s of semaphore "%s" is not a number',
+                        a.task_id, a.key
+                    ),
+                    2000
                 )::int
         end as ok,
         pg_catalog.nextval('mbus4.semaphore_arrival') as arrival

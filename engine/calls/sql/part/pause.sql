@@ -1,7 +1,7 @@
 -- How long a message waits for the next attempt, or the error that it cannot. Given: what the call says, Row: the row of the consumer, Attempt: how many
 -- there have been.
 case when {{.Given}} < interval '0' or {{.Given}} > interval '365 days'
-     then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 delay must be between 0 and 365 days, and is %s', {{.Given}})::int)
+     then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 delay must be between 0 and 365 days, and is %s', {{.Given}}), 2000)::int)
      else coalesce({{.Given}}, pg_catalog.make_interval(secs =>
          least(extract(epoch from {{template "policy" .With "Row" .Row "What" "max_backoff"}})::float8,
                extract(epoch from {{template "policy" .With "Row" .Row "What" "backoff"}})::float8 * pg_catalog.power(2, least({{.Attempt}} - 1, 60)::float8))

@@ -5,7 +5,7 @@ set plan_cache_mode = force_generic_plan set jit = off
 as $mbus4$
 begin
     return (case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
-                 then pg_catalog.format('mbus4-error {{.Mark}} 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null'))
-                 else pg_catalog.format('mbus4-error {{.Mark}} 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')) end)::int;
+                 then pg_catalog.left(pg_catalog.format('mbus4-error {{.Mark}} 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')), 2000)
+                 else pg_catalog.left(pg_catalog.format('mbus4-error {{.Mark}} 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000) end)::int;
 end
 $mbus4$

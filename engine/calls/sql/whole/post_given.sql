@@ -61,7 +61,7 @@ begin
             )
             select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s;
             if mbus4_stored is null then
-                perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int;
+                perform pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int;
             end if;
         end if;
         if mbus4_parked then

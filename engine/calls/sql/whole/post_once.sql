@@ -13,9 +13,9 @@ begin
     if $9 is null or $2 is null then
         return {{.PostFull}}($2, $3, $4, $5, $6, $7, $8, $1);
     end if;
-    perform case when pg_catalog.octet_length($9) not between 1 and 1000 then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 the unique_key of a message has 1 to 1000 bytes, not %s', pg_catalog.octet_length($9))::int
-                 when $10 is null then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22004 unique_for must not be null where there is a unique_key%s', pg_catalog.left($9, 0))::int
-                 when $10 <= '0' or not pg_catalog.isfinite($10) or $10 > '100 years' then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 unique_for must be positive and at most 100 years, and is %s', $10)::int end;
+    perform case when pg_catalog.octet_length($9) not between 1 and 1000 then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 the unique_key of a message has 1 to 1000 bytes, not %s', pg_catalog.octet_length($9)), 2000)::int
+                 when $10 is null then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 22004 unique_for must not be null where there is a unique_key%s', pg_catalog.left($9, 0)), 2000)::int
+                 when $10 <= '0' or not pg_catalog.isfinite($10) or $10 > '100 years' then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 unique_for must be positive and at most 100 years, and is %s', $10), 2000)::int end;
     loop
         select u.iid into mbus4_iid
         from mbus4.unique_post u

@@ -25,7 +25,7 @@ begin
     where c.qname = mbus4_queue and c.target is null and (mbus4_name is null or c.name = mbus4_name);
     if mbus4_consumers is null then
         perform case when (select 1 from mbus4.queue q where q.qname = mbus4_queue) is null then {{template "no_queue" .With "Args" "" "Queue" "$2"}}
-                     when $3 is not null then pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue "%s" has no consumer "%s"', $2, $3)::int end;
+                     when $3 is not null then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue "%s" has no consumer "%s"', $2, $3), 2000)::int end;
         return 0;
     end if;
     for mbus4_number in 1 .. pg_catalog.cardinality(mbus4_consumers) loop

@@ -31,7 +31,7 @@ declare
     mbus4_taken bigint := 0;
 begin
     if $4 < 0 then
-        perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 2201W the number of messages must not be negative, but it is %s', $4)::int;
+        perform pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 2201W the number of messages must not be negative, but it is %s', $4), 2000)::int;
     end if;
     if pg_catalog.btrim($3, E' \t\r\n') <> '' then
         select s.id, s.condition into mbus4_selector_id, mbus4_condition
@@ -98,7 +98,7 @@ begin
         end;
     end loop;
     if $2 is not null and not mbus4_came and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C")) then
-        perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue "%s" does not exist', $2)::int;
+        perform pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue "%s" does not exist', $2), 2000)::int;
     end if;
     if mbus4_gone + mbus4_expired + mbus4_unwanted + mbus4_taken > 0 then
         raise notice 'messages that stay in dmq: %', pg_catalog.concat_ws(', ', nullif(mbus4_gone, 0) || ' whose queue or consumer is gone',

@@ -23,7 +23,7 @@ declare
 begin
     if mbus4_part is not null then
         if $5 is not null then
-            perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5))::int;
+            perform pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int;
         end if;
         select m.* into mbus4_row
         from mbus4.message m
@@ -42,14 +42,14 @@ begin
         return false;
     else
         if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then
-            perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 22004 this row is not a message: id, iid or added is null')::int;
+            perform pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 22004 this row is not a message: id, iid or added is null'), 2000)::int;
         end if;
         mbus4_queue := pg_catalog.lower((mbus4_message.headers operator({{.Hstore}}.->) 'destination'::text) collate "C");
         select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C");
         if not found then
             perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue)
-                         then pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default'))
-                         else pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')) end::int;
+                         then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000)
+                         else pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int;
         end if;
         if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id)
            or exists (select from mbus4.places_of_iid(mbus4_message.iid) p
@@ -57,7 +57,7 @@ begin
                       where p.queue = mbus4_queue and m.iid is null) then
             -- Who consumed it for another consumer and does not say so would lose it there with the commit.
             if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then
-                perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid)::int;
+                perform pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int;
             end if;
             return false;
         end if;

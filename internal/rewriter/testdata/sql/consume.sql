@@ -20,7 +20,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -105,16 +105,21 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$
  begin return (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
-             then pg_catalog.format(
-                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+                 ),
+                 2000
              )
-         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+         else pg_catalog.left(
+             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
+         )
      end
  )::int; end
 $mbus4$
@@ -141,7 +146,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -225,16 +230,21 @@ mbus4_call1 as (
 )
 select pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$
  begin return (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
-             then pg_catalog.format(
-                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+                 ),
+                 2000
              )
-         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+         else pg_catalog.left(
+             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
+         )
      end
  )::int; end
 $mbus4$
@@ -261,7 +271,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -382,16 +392,21 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$
  begin return (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
-             then pg_catalog.format(
-                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+                 ),
+                 2000
              )
-         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+         else pg_catalog.left(
+             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
+         )
      end
  )::int; end
 $mbus4$
@@ -420,13 +435,16 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         case
                             when a.amt < 0
-                                then pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
-                                    a.amt
+                                then pg_catalog.left(
+                                    pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                        a.amt
+                                    ),
+                                    2000
                                 )::int
                             else a.amt
                         end as amt,
@@ -513,16 +531,21 @@ mbus4_call1 as (
 select iid, data
 from (select (m.r).* from (select "consumen" as r from mbus4_call1) m) as "consumen_orders_by_audit";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$
  begin return (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
-             then pg_catalog.format(
-                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+                 ),
+                 2000
              )
-         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+         else pg_catalog.left(
+             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
+         )
      end
  )::int; end
 $mbus4$
@@ -539,7 +562,7 @@ mbus4_call1_consumer as materialized (
     select a.n, 1 as amt, c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+            mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128) as hint
     from mbus4_call1_args a
@@ -653,16 +676,21 @@ from mbus4_rows1
 join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
 order by mbus4_rows1.n, mbus4_call1.o;
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$
  begin return (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
-             then pg_catalog.format(
-                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+                 ),
+                 2000
              )
-         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+         else pg_catalog.left(
+             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
+         )
      end
  )::int; end
 $mbus4$

@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_50add4fc(
+            then mbus4.at_post_8280cee8(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore,
                 null::timestamp without time zone, null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_50add4fc(
+create or replace function mbus4.at_post_8280cee8(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -21,7 +21,7 @@ create or replace function mbus4.at_post_50add4fc(
             pg_catalog.unnest(
                 case
                     when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                    else mbus4.at_subscribers_809fc4d8(
+                    else mbus4.at_subscribers_276b417f(
                         ''''||$6||'''', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data, null, true
                     )
                 end
@@ -80,12 +80,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_5c283ea3((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_746473ea((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_5c283ea3(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_746473ea(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -105,7 +105,7 @@ create or replace function mbus4.at_consume_waking_5c283ea3(pg_catalog.text, pg_
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
                             ),
-                            mbus4.at_no_consumer_fdac8ecc(''''||$3||'''', a.qname, a.cname)
+                            mbus4.at_no_consumer_14ee4e07(''''||$3||'''', a.qname, a.cname)
                         ) as id,
                             1 as amt, pg_catalog.clock_timestamp() as now
                         from mbus4_call_args a

@@ -107,7 +107,7 @@ with mbus4_call1_args(n, "qname", "cname", "msgid") as (
 ),
 mbus4_call1_consumer as materialized (
     select a.n, a.msgid as msgid, c.qname as queue,
-        coalesce(c.id, mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)) as id
+        coalesce(c.id, mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)) as id
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -220,16 +220,21 @@ mbus4_call1 as (
 select *
 from pg_catalog.unnest(array[(select "take_from" as "take_from_orders_by_audit" from mbus4_call1)::mbus4.qt_model]) as "take_from_orders_by_audit";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$
  begin return (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
-             then pg_catalog.format(
-                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+                 ),
+                 2000
              )
-         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+         else pg_catalog.left(
+             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
+         )
      end
  )::int; end
 $mbus4$
@@ -298,7 +303,9 @@ select mbus4.peek_orders()
 select (
     select case
         when not exists (select from mbus4.queue q where q.qname = a.qname)
-            then pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', a.qname)::int = 0
+            then pg_catalog.left(
+                pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', a.qname), 2000
+            )::int = 0
         when a.msgid is not null
             then exists (
                 select from mbus4.undelivered(a.msgid) m join mbus4.consumer c on c.id = m.consumer_id where c.qname = a.qname

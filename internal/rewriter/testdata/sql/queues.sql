@@ -5,14 +5,21 @@ mbus4_call1_asked as materialized (
     select a.n,
         case
             when a.qname collate "C" ~ '^[a-z0-9_]{1,32}$' and a.qname not in ('dmq', 'temp') then a.qname
-            else pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null')
+            else pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a queue',
+                    coalesce('"' || a.qname || '"', 'null')
+                ),
+                2000
             )::int::text
         end as name,
         case
             when a.ncons >= 1 then a.ncons
-            else pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 22023 the number of consumers of queue "%s" must be at least 1', a.qname
+            else pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 22023 the number of consumers of queue "%s" must be at least 1', a.qname
+                ),
+                2000
             )::int
         end as ncons
     from mbus4_call1_args a
@@ -68,8 +75,11 @@ mbus4_call1_dropped as (
         and case
             when q.qname = pg_catalog.lower(a.qname collate "C")
                 and q.qname in ('dmq', 'semaphore_events')
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and cannot be dropped', q.qname
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and cannot be dropped', q.qname
+                    ),
+                    2000
                 )::int = 0
             else true
         end
@@ -83,10 +93,11 @@ mbus4_call1_keys as (delete from mbus4.unique_post u using mbus4_call1_dropped q
 mbus4_call1_checked as materialized (
     select a.n
     from mbus4_call1_args a
-    where exists (select from mbus4_call1_dropped q where q.n = a.n)
-        or pg_catalog.format(
-            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-        )::int = 0
+    where exists (select from mbus4_call1_dropped q where q.n = a.n) or pg_catalog.
+    left(
+        pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')),
+        2000
+    )::int = 0
 ),
 mbus4_call1_enforced as (
     insert into mbus4.consumer (qname, name)
@@ -112,18 +123,27 @@ mbus4_call1_asked as materialized (
         end as selector_id,
         s.headers, s.properties, s.data, a.noindex,
         coalesce(
-            q.qname,
-            pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+            q.qname, pg_catalog.
+            left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                ),
+                2000
             )::int::text
         ) as queue,
         case
             when q.kind = 'dmq'
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 42809 queue "%s" has only the consumer "default"', q.qname)::int::text
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 42809 queue "%s" has only the consumer "default"', q.qname),
+                    2000
+                )::int::text
             when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
-            else pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a consumer',
-                coalesce('"' || q.cname || '"', 'null')
+            else pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a consumer',
+                    coalesce('"' || q.cname || '"', 'null')
+                ),
+                2000
             )::int::text
         end as cname
     from mbus4_call1_args a
@@ -143,9 +163,12 @@ mbus4_call1_asked as materialized (
         when pg_catalog.lower(a.qname collate "C") <> pg_catalog.lower(a.cname collate "C")
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
-            then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer("%s", "%s") may mean either order: both are queues',
-                pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+            then pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer("%s", "%s") may mean either order: both are queues',
+                    pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+                ),
+                2000
             )::int = 0
         else true
     end
@@ -163,8 +186,9 @@ mbus4_call1_checked as materialized (
     left join mbus4_call1_created c on c.qname = v.queue and c.name = v.cname
     where case
         when c.id is null
-            then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname
+            then pg_catalog.left(
+                pg_catalog.format('mbus4-error 1 _session_secret_ 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname),
+                2000
             )::int = 0
         when v.noindex
             then pg_catalog.to_tsquery(
@@ -211,9 +235,12 @@ mbus4_call1_asked as materialized (
         when pg_catalog.lower(a.qname collate "C") <> pg_catalog.lower(a.cname collate "C")
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
-            then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42725 mbus4.drop_consumer("%s", "%s") may mean either order: both are queues',
-                pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+            then pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42725 mbus4.drop_consumer("%s", "%s") may mean either order: both are queues',
+                    pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+                ),
+                2000
             )::int = 0
         else true
     end
@@ -225,8 +252,11 @@ mbus4_call1_dropped as (
         and case
             when c.qname = pg_catalog.lower(v.qname collate "C")
                 and c.qname = 'dmq'
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and keeps its consumer', c.qname
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and keeps its consumer', c.qname
+                    ),
+                    2000
                 )::int = 0
             else true
         end
@@ -239,12 +269,18 @@ mbus4_call1_checked as materialized (
         or (
             case
                 when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(v.qname collate "C")) is not null
-                    then pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                        v.qname, coalesce('"' || v.cname || '"', 'null')
+                    then pg_catalog.left(
+                        pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                            v.qname, coalesce('"' || v.cname || '"', 'null')
+                        ),
+                        2000
                     )
-                else pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null')
+                else pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null')
+                    ),
+                    2000
                 )
             end
         )::int = 0
@@ -278,8 +314,11 @@ mbus4_call1_asked as materialized (
         case
             when a.src is null
                 or a.dst is null
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22004 the queues of a trigger must not be null%s', a.src || a.dst
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22004 the queues of a trigger must not be null%s', a.src || a.dst
+                    ),
+                    2000
                 )::int
             when exists (
                 with recursive onward (queue) as (
@@ -293,9 +332,12 @@ mbus4_call1_asked as materialized (
                 from onward o
                 where o.queue = pg_catalog.lower(a.src collate "C")
             )
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42P17 Loop detected: what is posted to "%s" would come back to it',
-                    pg_catalog.lower(a.src collate "C")
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42P17 Loop detected: what is posted to "%s" would come back to it',
+                        pg_catalog.lower(a.src collate "C")
+                    ),
+                    2000
                 )::int
         end as ok
     from mbus4_call1_args a
@@ -319,8 +361,11 @@ mbus4_call1_checked as materialized (
     left join mbus4_call1_created c on c.qname = v.src and c.target = v.dst
     where case
         when c.id is null
-            then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42710 the trigger from "%s" to "%s" exists already', v.src, v.dst
+            then pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42710 the trigger from "%s" to "%s" exists already', v.src, v.dst
+                ),
+                2000
             )::int = 0
         else (
             v.src_id is not null
@@ -406,10 +451,11 @@ mbus4_call1_removed as (
 mbus4_call1_checked as materialized (
     select a.n
     from mbus4_call1_args a
-    where (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-        or pg_catalog.format(
-            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-        )::int = 0
+    where (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null or pg_catalog.
+    left(
+        pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')),
+        2000
+    )::int = 0
 ),
 mbus4_call1_enforced as (
     insert into mbus4.waiting (dep, consumer_id, id)
@@ -424,7 +470,7 @@ select mbus4.purge_queue('orders', 'audit')
 ----
 with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text),
 mbus4_call1_checked as materialized (
-    select a.n, mbus4.at_purge_6a77f61c('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
+    select a.n, mbus4.at_purge_61027a26('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
 ),
 mbus4_call1_enforced as (
     insert into mbus4.waiting (dep, consumer_id, id)
@@ -435,11 +481,11 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, r.removed as purge_queue from mbus4_call1_checked r)
 select (select "purge_queue" as "purge_queue" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_purge_6a77f61c(call text, qname text, cname text) returns bigint language plpgsql volatile
+create or replace function mbus4.at_purge_61027a26(call text, qname text, cname text) returns bigint language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_began constant timestamptz := pg_catalog.clock_timestamp(); mbus4_queue constant text := pg_catalog.lower($2 collate "C"); mbus4_name constant text := pg_catalog.lower($3 collate "C"); mbus4_consumers bigint[]; mbus4_lows timestamptz[]; mbus4_at timestamptz; mbus4_id bigint; mbus4_rows bigint; mbus4_removed bigint := 0; begin select pg_catalog.array_agg(c.id), pg_catalog.array_agg(pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8)) into mbus4_consumers, mbus4_lows from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and (mbus4_name is null or c.name = mbus4_name); if mbus4_consumers is null then perform case when (select 1 from mbus4.queue q where q.qname = mbus4_queue) is null then pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int when $3 is not null then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', $2, $3)::int end; return 0; end if; for mbus4_number in 1 .. pg_catalog.cardinality(mbus4_consumers) loop mbus4_at := mbus4_lows[mbus4_number]; mbus4_id := -1; loop with due as materialized ( select m.ctid as tid, m.available_at, m.id from mbus4.message m where m.consumer_id = mbus4_consumers[mbus4_number] and (m.available_at, m.id) > (mbus4_at, mbus4_id) and m.added <= mbus4_began order by m.available_at, m.id limit 1000 for update skip locked ), gone as ( delete from mbus4.message m where m.ctid = any(array(select d.tid from due d)) returning m.id ) select (select pg_catalog.count(*) from gone), d.available_at, d.id into mbus4_rows, mbus4_at, mbus4_id from due d order by d.available_at desc, d.id desc limit 1; exit when not found; mbus4_removed := mbus4_removed + mbus4_rows; end loop; end loop; return mbus4_removed; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_began constant timestamptz := pg_catalog.clock_timestamp(); mbus4_queue constant text := pg_catalog.lower($2 collate "C"); mbus4_name constant text := pg_catalog.lower($3 collate "C"); mbus4_consumers bigint[]; mbus4_lows timestamptz[]; mbus4_at timestamptz; mbus4_id bigint; mbus4_rows bigint; mbus4_removed bigint := 0; begin select pg_catalog.array_agg(c.id), pg_catalog.array_agg(pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8)) into mbus4_consumers, mbus4_lows from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and (mbus4_name is null or c.name = mbus4_name); if mbus4_consumers is null then perform case when (select 1 from mbus4.queue q where q.qname = mbus4_queue) is null then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int when $3 is not null then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', $2, $3), 2000)::int end; return 0; end if; for mbus4_number in 1 .. pg_catalog.cardinality(mbus4_consumers) loop mbus4_at := mbus4_lows[mbus4_number]; mbus4_id := -1; loop with due as materialized ( select m.ctid as tid, m.available_at, m.id from mbus4.message m where m.consumer_id = mbus4_consumers[mbus4_number] and (m.available_at, m.id) > (mbus4_at, mbus4_id) and m.added <= mbus4_began order by m.available_at, m.id limit 1000 for update skip locked ), gone as ( delete from mbus4.message m where m.ctid = any(array(select d.tid from due d)) returning m.id ) select (select pg_catalog.count(*) from gone), d.available_at, d.id into mbus4_rows, mbus4_at, mbus4_id from due d order by d.available_at desc, d.id desc limit 1; exit when not found; mbus4_removed := mbus4_removed + mbus4_rows; end loop; end loop; return mbus4_removed; end $mbus4$
 
 select mbus4.schedule('report', '@daily', 'orders', 'a=>1')
 ----
@@ -454,24 +500,36 @@ mbus4_call1_asked as materialized (
         case
             when a.n + (select count(*) from (select from mbus4.schedule s where s.owner = current_user limit 10000) s) > 10000
                 and not exists (select from mbus4.schedule s where s.name = a.name)
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 54000 role "%s" has 10000 schedules, and no room for more', current_user
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 54000 role "%s" has 10000 schedules, and no room for more', current_user
+                    ),
+                    2000
                 )::int::text
             when pg_catalog.length(a.name) between 1 and 200 then a.name
-            else pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 22023 the name of a schedule must have 1 to 200 characters, not %s',
-                coalesce(pg_catalog.length(a.name)::text, 'null')
+            else pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 22023 the name of a schedule must have 1 to 200 characters, not %s',
+                    coalesce(pg_catalog.length(a.name)::text, 'null')
+                ),
+                2000
             )::int::text
         end as name,
         case
             when a.cron is null
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22004 the cron text of schedule "%s" must not be null', a.name
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22004 the cron text of schedule "%s" must not be null', a.name
+                    ),
+                    2000
                 )::int::text
             else coalesce(
-                (select q.qname from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")),
-                pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                (select q.qname from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")), pg_catalog.
+                left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                    ),
+                    2000
                 )::int::text
             )
         end as qname
@@ -517,11 +575,14 @@ mbus4_call1_checked as materialized (
                     from mbus4.consumer c
                     where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
                 ),
-                mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
             ) is not null
         when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is null
-            then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+            then pg_catalog.left(
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                ),
+                2000
             )::int = 0
         else true
     end
@@ -535,16 +596,21 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, ''::void as pause_queue from mbus4_call1_checked r)
 select (select "pause_queue" as "pause_queue" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$
  begin return (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
-             then pg_catalog.format(
-                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+                 ),
+                 2000
              )
-         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+         else pg_catalog.left(
+             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
+         )
      end
  )::int; end
 $mbus4$
@@ -597,7 +663,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -684,16 +750,21 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume_a_by_b_by_c";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$
  begin return (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
-             then pg_catalog.format(
-                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+                 ),
+                 2000
              )
-         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+         else pg_catalog.left(
+             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
+         )
      end
  )::int; end
 $mbus4$

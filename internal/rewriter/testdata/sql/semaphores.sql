@@ -5,11 +5,17 @@ mbus4_call1_asked as materialized (
     select a.n, a.key, s.id, s.active, s.try_release,
         case
             when a.key is null
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key)::int
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key),
+                    2000
+                )::int
             when pg_catalog.octet_length(a.key) not between 1 and 1000
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22023 the key of a semaphore has 1 to 1000 bytes, not %s',
-                    pg_catalog.octet_length(a.key)
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22023 the key of a semaphore has 1 to 1000 bytes, not %s',
+                        pg_catalog.octet_length(a.key)
+                    ),
+                    2000
                 )::int
         end as ok
     from mbus4_call1_args a
@@ -45,18 +51,29 @@ mbus4_call1_checked as materialized (
     select a.n, a.active, a.try_release, s.id,
         case
             when a.key is null
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key)::int
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key),
+                    2000
+                )::int
             when s.id is null
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 42704 semaphore "%s" does not exist', a.key)::int
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 42704 semaphore "%s" does not exist', a.key), 2000
+                )::int
             when a.active is null
                 or a.try_release is null
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22004 active and try_release of semaphore "%s" must not be null', a.key
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22004 active and try_release of semaphore "%s" must not be null', a.key
+                    ),
+                    2000
                 )::int
             when a.try_release not between 0 and a.active
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22023 semaphore "%s" needs 0 <= try_release <= active, not try_release %s with active %s',
-                    a.key, a.try_release, a.active
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22023 semaphore "%s" needs 0 <= try_release <= active, not try_release %s with active %s',
+                        a.key, a.try_release, a.active
+                    ),
+                    2000
                 )::int
         end as ok
     from mbus4_call1_args a
@@ -94,19 +111,30 @@ mbus4_call1_asked as materialized (
     select a.n, a.task_id, a.priority, s.id,
         case
             when a.key is null
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key)::int
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key),
+                    2000
+                )::int
             when s.id is null
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 42704 semaphore "%s" does not exist', a.key)::int
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 42704 semaphore "%s" does not exist', a.key), 2000
+                )::int
             when a.task_id is null
                 or a.priority is null
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22004 task_id and priority of a task of semaphore "%s" must not be null',
-                    a.key
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22004 task_id and priority of a task of semaphore "%s" must not be null',
+                        a.key
+                    ),
+                    2000
                 )::int
             when a.priority = 'NaN'
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22023 the priority of task %s of semaphore "%s" is not a number',
-                    a.task_id, a.key
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22023 the priority of task %s of semaphore "%s" is not a number',
+                        a.task_id, a.key
+                    ),
+                    2000
                 )::int
         end as ok,
         pg_catalog.nextval('mbus4.semaphore_arrival') as arrival
@@ -135,12 +163,20 @@ mbus4_call1_checked as materialized (
     select a.n, a.task_id, s.id,
         case
             when a.key is null
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key)::int
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key),
+                    2000
+                )::int
             when s.id is null
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 42704 semaphore "%s" does not exist', a.key)::int
+                then pg_catalog.left(
+                    pg_catalog.format('mbus4-error 1 _session_secret_ 42704 semaphore "%s" does not exist', a.key), 2000
+                )::int
             when a.task_id is null
-                then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 22004 task_id of a task of semaphore "%s" must not be null', a.key
+                then pg_catalog.left(
+                    pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 22004 task_id of a task of semaphore "%s" must not be null', a.key
+                    ),
+                    2000
                 )::int
         end as ok
     from mbus4_call1_args a

@@ -15,8 +15,11 @@ mbus4_call1_asked as materialized (
     select a.n,
         pg_catalog.row_number() over (order by a.n) as place,
         coalesce(
-            a.current_process_id,
-            pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the process must not be null%s', a.current_process_id)::int
+            a.current_process_id, pg_catalog.
+            left(
+                pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the process must not be null%s', a.current_process_id),
+                2000
+            )::int
         ) as process_id
     from mbus4_call1_args a
 ),
