@@ -114,6 +114,10 @@ func (k *Keeper) tick(ctx context.Context, s *slice) error {
 		k.config.Watcher.Note(waiting.AnyQueue, true)
 		k.config.Log.Debug("schedules posted", zap.Int("messages", posted))
 	}
+	if k.scheduler.again != nil {
+		k.tell(k.ticking, "the post of a schedule is tried again", k.scheduler.again)
+		k.scheduler.again = nil
+	}
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +23,6 @@ const (
 	tickPast    = 500 * time.Microsecond // how much later than it is due a tick is looked for, against rounding
 	postLimit   = 5 * time.Second        // that one post may take
 	mostFailing = 5                      // how often in a row one post may fail because of the server
-	longPost    = 100 * time.Millisecond // after which an owner rests, backlogFactor times as long as the post took
 )
 
 // scheduler posts what schedules (mbus4.schedule) have due. Any number of schedulers may work at
@@ -40,7 +38,7 @@ const (
 // schedules behind it would wait for ever.
 //
 // Owners take turns, for a role may have thousands of schedules that are due each second. One whose
-// post has taken long rests, and only its own schedules wait for that.
+// post has taken long, or is to be tried again, rests, and only its own schedules wait for that.
 //
 // The time is the server's. A clock set back makes schedules wait until it is again where it was.
 type scheduler struct {
@@ -48,33 +46,17 @@ type scheduler struct {
 	due  time.Time // by the proxy's clock, when the next tick is looked for; zero: there are no schedules
 	held time.Time // until then nothing is looked for: what is due somebody has locked
 
-	last    string               // the owner who had the last turn
-	resting map[string]time.Time // owners, and until when
+	owners scheduleOwners
 
-	limit   time.Duration // of one post
-	slice   time.Duration // of one turn; 0: none
-	failing failingTick   // the last one that has failed because of the server
-}
-
-// failingTick says how often in a row a schedule was tried in vain.
-type failingTick struct {
-	name  string
-	times int
-	said  string // what the last try failed with
-}
-
-func (f *failingTick) add(name, said string) {
-	if f.name != name {
-		*f = failingTick{name: name}
-	}
-	f.times++
-	f.said = said
+	limit time.Duration // of one post
+	slice time.Duration // of one turn; 0: none
+	again error         // why a post is to be tried again, until somebody has told so
 }
 
 func newScheduler(hstoreSchema string) *scheduler {
 	// Messages that wait for others are woken by their deliverers; for a post it makes no
 	// difference whether there are any.
-	return &scheduler{post: calls.New().ScheduledPost(calls.Site{HstoreSchema: hstoreSchema}), resting: map[string]time.Time{}, limit: postLimit}
+	return &scheduler{post: calls.New().ScheduledPost(calls.Site{HstoreSchema: hstoreSchema}), owners: newScheduleOwners(), limit: postLimit}
 }
 
 // dueSQL is an expression: in how many seconds a schedule is due next, null where there are none.
@@ -131,6 +113,7 @@ func (s *scheduler) Tick(ctx context.Context, conn *pgx.Conn) (posted int, err e
 		if err != nil || !found {
 			if n == 0 {
 				s.held = time.Now().Add(tickInterval)
+				s.due = s.held // the next look at what is due may be far
 			}
 			return posted, err
 		}
@@ -181,14 +164,14 @@ where name = $1`
 // tickOne deals with one schedule that is due: found says that there was one, posted that its tick was.
 func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool, err error) {
 	var c claimed
-	err = tx.QueryRow(ctx, claimSQL, s.last, s.rests()).Scan(&c.name, &c.cron, &c.zone, &c.owner, &c.changed, &c.now, &c.next, &c.may)
+	err = tx.QueryRow(ctx, claimSQL, s.owners.last, s.owners.resting()).Scan(&c.name, &c.cron, &c.zone, &c.owner, &c.changed, &c.now, &c.next, &c.may)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, false, nil
 	}
 	if err != nil {
 		return false, false, fmt.Errorf("looking for schedules that are due: %w", err)
 	}
-	s.last = c.owner
+	s.owners.last = c.owner
 	var (
 		next, last *time.Time
 		missed     int64
@@ -205,11 +188,13 @@ func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool,
 		next, missed = after(plan, latest), before
 		began := time.Now()
 		failed, err = s.postTick(ctx, tx, c, latest)
-		if took := time.Since(began); took > longPost {
-			s.resting[c.owner] = began.Add((1 + backlogFactor) * took)
+		s.owners.posted(c.owner, time.Since(began), err != nil)
+		if err != nil && (ctx.Err() != nil || tx.Conn().IsClosed()) {
+			return true, false, err
 		}
 		if err != nil {
-			return true, false, err
+			s.again = err
+			return true, false, nil
 		}
 		if failed != nil {
 			missed++
@@ -220,17 +205,10 @@ func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool,
 	if _, err := tx.Exec(ctx, moveOnSQL, c.name, next, last, missed, admin.Storable(tx.Conn(), failed)); err != nil {
 		return true, false, fmt.Errorf("moving schedule %q on: %w", c.name, err)
 	}
-	if s.failing.name == c.name {
-		s.failing = failingTick{}
+	if owner := s.owners.rest[c.owner]; owner != nil && owner.failing.name == c.name {
+		owner.failing = failingTick{}
 	}
 	return true, posted, nil
-}
-
-// rests gives the owners that rest.
-func (s *scheduler) rests() []string {
-	now := time.Now()
-	maps.DeleteFunc(s.resting, func(_ string, until time.Time) bool { return now.After(until) })
-	return slices.AppendSeq([]string{}, maps.Keys(s.resting))
 }
 
 func after(plan schedule.Schedule, t time.Time) *time.Time {
@@ -246,8 +224,8 @@ func (s *scheduler) postTick(ctx context.Context, tx pgx.Tx, c claimed, tick tim
 	if !c.may {
 		return text(fmt.Sprintf("role %q may not post", c.owner)), nil
 	}
-	if s.failing.name == c.name && s.failing.times >= mostFailing {
-		return text(s.failing.said), nil
+	if owner := s.owners.rest[c.owner]; owner != nil && owner.failing.name == c.name && owner.failing.times >= mostFailing {
+		return text(owner.failing.said), nil
 	}
 	began := time.Now()
 	if _, err := tx.Exec(ctx, fmt.Sprintf("set local statement_timeout = %d", s.limit.Milliseconds())); err != nil {
@@ -260,7 +238,7 @@ func (s *scheduler) postTick(ctx context.Context, tx pgx.Tx, c claimed, tick tim
 	var report *pgconn.PgError
 	if !errors.As(err, &report) {
 		if err != nil && ctx.Err() == nil && tx.Conn().IsClosed() {
-			s.failing.add(c.name, "the server ended the session: "+err.Error())
+			s.owners.of(c.owner).failing.add(c.name, "the server ended the session: "+err.Error())
 		}
 		return nil, err
 	}
@@ -271,7 +249,8 @@ func (s *scheduler) postTick(ctx context.Context, tx pgx.Tx, c claimed, tick tim
 	case report.Code == refusal.QueryCanceled, report.Code == refusal.LockNotAvailable, strings.HasPrefix(report.Code, "40"): // rollback
 		return nil, err
 	case slices.Contains([]string{"53", "57", "58"}, report.Code[:2]): // resources, operator, system
-		if s.failing.add(c.name, said); s.failing.times < mostFailing || tx.Conn().IsClosed() {
+		failing := &s.owners.of(c.owner).failing
+		if failing.add(c.name, said); failing.times < mostFailing || tx.Conn().IsClosed() {
 			return nil, err
 		}
 	}

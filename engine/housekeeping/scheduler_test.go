@@ -35,6 +35,12 @@ func (s scheduling) add(name, cron, next string) {
 	enginetest.Exec(s.T, s.conn, "update mbus4.schedule set next_at = "+next+" where name = $1", name)
 }
 
+// addNew is add for a schedule of the session's role.
+func (s scheduling) addNew(name, cron string) {
+	s.Helper()
+	enginetest.Exec(s.T, s.conn, "insert into mbus4.schedule (name, cron, timezone, qname) values ($1, $2, 'UTC', 'q')", name, cron)
+}
+
 // turn lets a new scheduler work once.
 func (s scheduling) turn(conn *pgx.Conn) int {
 	s.Helper()
@@ -227,15 +233,22 @@ func TestSchedulerGoesOn(t *testing.T) {
 	}
 	one := newScheduler("public")
 	one.limit = 50 * time.Millisecond
-	failures := 0
+	tries := 0
 	for range mostFailing {
+		for _, owner := range one.owners.rest {
+			owner.until = time.Now() // the rest is over
+		}
 		one.due = time.Now()
 		if _, err := one.Tick(enginetest.Context(t), s.conn); err != nil {
-			failures++
+			t.Fatal(err)
 		}
+		if one.again != nil {
+			tries++
+		}
+		one.again = nil
 	}
-	if failures != mostFailing-1 {
-		t.Errorf("%d turns failed", failures)
+	if tries != mostFailing-1 {
+		t.Errorf("%d posts are tried again", tries)
 	}
 	s.want("large 53200: out of memory, slow 57014: canceling statement due to statement timeout",
 		"select string_agg(name || ' ' || last_error, ', ' order by name) from mbus4.schedule where last_error is not null")
@@ -259,11 +272,12 @@ func TestScheduleOwnersTakeTurns(t *testing.T) {
 	// The greedy one's are due longest.
 	enginetest.Exec(t, s.conn, "update mbus4.schedule set next_at = "+past+" + case owner when $1 then interval '0' else interval '1 s' end", greedy)
 	enginetest.Exec(t, s.conn, `create function public.hinder() returns trigger language plpgsql as $$ begin
-		if new.headers operator(public.->) 'schedule' like '`+slow+`%' then perform pg_sleep(0.15); end if;
+		if new.headers operator(public.->) 'schedule' like '`+slow+`%' then perform pg_sleep(0.6); end if;
 		return new;
 	end $$;
 	create trigger hinder before insert on mbus4.message for each row execute function public.hinder()`)
 	one := newScheduler("public")
+	one.owners.long = 500 * time.Millisecond // the others' posts are shorter, however loaded the machine is
 	one.due, one.slice = time.Now(), time.Nanosecond
 	for range 11 {
 		if n, err := one.Tick(enginetest.Context(t), s.conn); n != 1 || err != nil {
@@ -271,16 +285,92 @@ func TestScheduleOwnersTakeTurns(t *testing.T) {
 		}
 	}
 	s.want("5 5 1", fmt.Sprintf(`select concat_ws(' ', count(*) filter (where name like 'postgres%%'), count(*) filter (where name like '%s%%'), count(*) filter (where name like '%s%%')) from mbus4.schedule where last_at is not null`, greedy, slow))
-	if until := time.Until(one.resting[slow]); until > time.Minute || len(one.resting) > 1 {
-		t.Errorf("resting: %v", one.resting)
+	if rest := one.owners.rest[slow]; rest == nil || time.Until(rest.until) > time.Minute {
+		t.Errorf("resting: %v", rest)
 	}
-	delete(one.resting, slow)
+	delete(one.owners.rest, slow)
 	for range 2 {
 		if _, err := one.Tick(enginetest.Context(t), s.conn); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.want("2", "select count(*)::text from mbus4.schedule where last_at is not null and name like '"+slow+"%'")
+}
+
+// What one owner's post waits for, or the server has no room for, holds up only that owner's schedules.
+func TestScheduleOwnerHeldUpAlone(t *testing.T) {
+	for name, hinder := range map[string]string{
+		"locked":      "perform pg_sleep(0.01); raise lock_not_available",
+		"serialized":  "raise serialization_failure",
+		"out of room": "raise out_of_memory",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScheduling(t)
+			hostile := enginetest.NewRole(t, s.name)
+			enginetest.Exec(t, s.conn, "grant mbus4_user to "+hostile)
+			enginetest.Exec(t, s.conn, "set role "+hostile)
+			s.addNew("first", "@yearly")
+			enginetest.Exec(t, s.conn, "reset role")
+			for n := range 5 {
+				s.addNew(fmt.Sprint("good", n), "@yearly")
+			}
+			enginetest.Exec(t, s.conn, `create function public.hinder() returns trigger language plpgsql as $$ begin
+				if new.headers operator(public.->) 'schedule' = 'first' then `+hinder+`; end if;
+				return new;
+			end $$;
+			create trigger hinder before insert on mbus4.message for each row execute function public.hinder()`)
+			enginetest.Exec(t, s.conn, "update mbus4.schedule set next_at = timestamptz '2020-01-01 00:00Z'")
+			one := newScheduler("public")
+			one.owners.last, one.owners.long = "postgres", time.Minute
+			one.due = time.Now()
+			if n, err := one.Tick(enginetest.Context(t), s.conn); n != 5 || err != nil {
+				t.Errorf("%d posts, %v", n, err)
+			}
+			if one.again == nil || time.Until(one.owners.rest[hostile].until) <= 0 {
+				t.Error("the owner does not rest")
+			}
+			s.want("first", "select string_agg(name, ' ') from mbus4.schedule where last_at is null")
+		})
+	}
+}
+
+// While nothing that is due can be had, be it locked or its owner rests, the scheduler pauses, whether or not somebody looks afresh.
+func TestSchedulerPausesWhileOwnersRest(t *testing.T) {
+	s := newScheduling(t)
+	s.add("due", "@yearly", "timestamptz '2020-01-01 00:00Z'")
+	one := newScheduler("public")
+	one.owners.posted("postgres", time.Hour, false)
+	one.due = time.Now()
+	if n, err := one.Tick(enginetest.Context(t), s.conn); n != 0 || err != nil {
+		t.Errorf("%d posts, %v", n, err)
+	}
+	if pause := one.wait(time.Hour); pause < tickInterval/2 || pause > tickInterval {
+		t.Errorf("a pause of %v", pause)
+	}
+}
+
+// The longer a post takes, the smaller is its owner's share of the time.
+func TestScheduleOwnersRest(t *testing.T) {
+	for _, c := range []struct {
+		took  time.Duration
+		again bool
+		most  float64 // share of the time
+	}{
+		{longPost, false, 1}, {2 * longPost, false, 0.2}, {postLimit, false, 0.05}, {time.Millisecond, true, 0.01},
+	} {
+		o := newScheduleOwners()
+		o.posted("owner", c.took, c.again)
+		if rests := len(o.resting()) > 0; rests != (c.most < 1) {
+			t.Errorf("after %v, again %v: rests %v", c.took, c.again, rests)
+		} else if share := c.took.Seconds() / (c.took + time.Until(o.of("owner").until)).Seconds(); share > c.most*1.1 {
+			t.Errorf("after %v, again %v: %.2f of the time", c.took, c.again, share)
+		}
+	}
+	o := newScheduleOwners()
+	o.of("gone").until = time.Now().Add(-2 * keepOwner)
+	if o.resting(); len(o.rest) > 0 {
+		t.Errorf("kept: %v", o.rest)
+	}
 }
 
 // However many schedules there are, finding the next one reads few pages.

@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -107,7 +108,9 @@ func TestSchedulesOfARoleAreBounded(t *testing.T) {
 	harness.Ask(t, conn, "insert into mbus4.schedule (name, cron, timezone, qname) select 's' || n, '@yearly', 'UTC', 'q' from generate_series(1, 9998) n")
 	harness.Refused(t, conn, "54000", "select mbus4.schedule('t' || n, '@yearly', 'q') from generate_series(1, 3) n")
 	harness.Ask(t, conn, "select mbus4.schedule('t' || n, '@yearly', 'q') from generate_series(1, 2) n")
-	harness.Refused(t, conn, "54000", "select mbus4.schedule('u', '@yearly', 'q')")
+	if refused := harness.Refusal(t, conn, "54000", "select mbus4.schedule('u', '@yearly', 'q')"); !strings.Contains(refused.Hint, "mbus4.unschedule(") {
+		t.Errorf("hint %q", refused.Hint)
+	}
 	harness.Ask(t, conn, "select mbus4.schedule('t1', '@daily', 'q')")
 	harness.Ask(t, other, "select mbus4.schedule('theirs', '@yearly', 'q')")
 	harness.Want(t, conn, "t", "select mbus4.unschedule('t1')")

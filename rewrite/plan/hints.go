@@ -76,6 +76,9 @@ func hintFor(code, message string, c *callSite) string {
 	case "42P17":
 		return "A trigger must not lead back to a queue that feeds it; mbus4.drop_trigger(src, dst) takes one away."
 	case "54000":
+		if strings.HasSuffix(message, " schedules, and no room for more") {
+			return "End those that are not needed: select mbus4.unschedule(name) from mbus4.schedules where owner = current_user and …. One schedule can stand for many if a consumer posts what follows."
+		}
 		return "Temporary consumers go with the sessions that made them; those of a session that is still needed can be made once and kept."
 	}
 	return ""
