@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/service"
+	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/semaphore"
 	"mbusproxy/engine/waiting"
 )
@@ -62,14 +64,21 @@ order by c.ready + c.delayed + c.waiting + c.leased desc, c.queue, c.consumer`
 )
 
 // Overview counts what there is in the database, over a connection of its own. It costs what the
-// view mbus4.consumers does. Errors are those of the connection and the server.
+// view mbus4.consumers does. Of what the server cannot give as UTF-8, which some databases let
+// administrators make names of, nothing is told. Errors are those of the connection and the server.
 func (d *Database) Overview(ctx context.Context) (o Overview, err error) {
 	conn, err := d.installed.Dial(ctx, d.engine.server)
 	if err != nil {
 		return o, fmt.Errorf("looking at database %s: %w", d.Name(), err)
 	}
 	defer admin.Close(ctx, conn)
-	if err = d.overview(ctx, conn, &o); err != nil {
+	err = d.overview(ctx, conn, &o)
+	if code := refusal.SQLState(err); code == refusal.NotInRepertoire || code == refusal.Untranslatable {
+		if o, err = (Overview{}), admin.ReadBytes(ctx, conn); err == nil {
+			err = d.overview(ctx, conn, &o)
+		}
+	}
+	if err != nil {
 		return o, fmt.Errorf("looking at database %s: %w", d.Name(), err)
 	}
 	return o, nil
@@ -83,12 +92,16 @@ func (d *Database) overview(ctx context.Context, conn *pgx.Conn, o *Overview) er
 	if o.Queues, err = pgx.CollectRows(rows, pgx.RowToStructByPos[QueueCount]); err != nil {
 		return err
 	}
+	o.Queues = slices.DeleteFunc(o.Queues, func(q QueueCount) bool { return !utf8.ValidString(q.Queue) })
 	if rows, err = conn.Query(ctx, consumersSQL); err != nil {
 		return err
 	}
 	var c ConsumerCount
 	var oldest float64
 	_, err = pgx.ForEachRow(rows, []any{&c.Queue, &c.Consumer, &c.Ready, &c.Delayed, &c.Waiting, &c.Leased, &c.Held, &c.Dead, &c.SelectorErrors, &oldest, &c.Paused, &c.Exact}, func() error {
+		if !utf8.ValidString(c.Queue + c.Consumer) {
+			return nil
+		}
 		c.OldestReady = time.Duration(max(0, oldest) * float64(time.Second))
 		o.Consumers = append(o.Consumers, c)
 		return nil

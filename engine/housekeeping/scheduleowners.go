@@ -2,7 +2,6 @@ package housekeeping
 
 import (
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -70,16 +69,15 @@ func (o *scheduleOwners) posted(owner string, took time.Duration, again bool) {
 	}
 }
 
-// resting gives the owners that have no turn now.
-func (o *scheduleOwners) resting() []string {
+// resting gives the owners that have no turn now. Never nil, which would be null in a query.
+func (o *scheduleOwners) resting() [][]byte {
 	now := time.Now()
 	maps.DeleteFunc(o.rest, func(_ string, owner *scheduleOwner) bool { return now.Sub(owner.until) > keepOwner })
-	resting := []string{}
+	resting := [][]byte{}
 	for name, owner := range o.rest {
 		if now.Before(owner.until) {
-			resting = append(resting, name)
+			resting = append(resting, []byte(name))
 		}
 	}
-	slices.Sort(resting)
 	return resting
 }

@@ -131,7 +131,8 @@ type claimed struct {
 
 // The schedule of the next owner behind $1 that is due longest, locked; those of the owners $2 are left out. It is read
 // again once it is locked, so one that was moved on meanwhile is left out, too. Clients may write the
-// table themselves: of texts that no schedule has only so much is read that they are refused.
+// table themselves: of texts that no schedule has only so much is read that they are refused. Owners are
+// read and told as bytes: names of roles are the cluster's, and in the encoding of whichever database.
 const claimSQL = `
 with recursive owner (name) as (
 	(select s.owner from mbus4.schedule s order by s.owner limit 1)
@@ -140,9 +141,9 @@ with recursive owner (name) as (
 	from owner o
 	where o.name is not null
 ), turn as materialized (
-	select o.name from owner o where o.name is not null and o.name <> all ($2::name[]) order by o.name <= $1::name, o.name
+	select o.name from owner o where o.name is not null and pg_catalog.textsend(o.name::text) <> all ($2::bytea[]) order by pg_catalog.textsend(o.name::text) <= $1::bytea, o.name
 )
-select s.name, pg_catalog.left(s.cron, 300), pg_catalog.left(s.timezone, 100), s.owner::text, s.changed, pg_catalog.clock_timestamp(), s.next_at,
+select s.name, pg_catalog.left(s.cron, 300), pg_catalog.left(s.timezone, 100), pg_catalog.textsend(s.owner::text), s.changed, pg_catalog.clock_timestamp(), s.next_at,
        exists (select from pg_catalog.pg_roles r where r.rolname = s.owner and pg_catalog.has_schema_privilege(r.oid, 'mbus4', 'usage')
                                                      and pg_catalog.has_table_privilege(r.oid, 'mbus4.message', 'insert'))
 from turn o
@@ -164,13 +165,15 @@ where name = $1`
 // tickOne deals with one schedule that is due: found says that there was one, posted that its tick was.
 func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool, err error) {
 	var c claimed
-	err = tx.QueryRow(ctx, claimSQL, s.owners.last, s.owners.resting()).Scan(&c.name, &c.cron, &c.zone, &c.owner, &c.changed, &c.now, &c.next, &c.may)
+	var owner []byte
+	err = tx.QueryRow(ctx, claimSQL, []byte(s.owners.last), s.owners.resting()).Scan(&c.name, &c.cron, &c.zone, &owner, &c.changed, &c.now, &c.next, &c.may)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, false, nil
 	}
 	if err != nil {
 		return false, false, fmt.Errorf("looking for schedules that are due: %w", err)
 	}
+	c.owner = string(owner)
 	s.owners.last = c.owner
 	var (
 		next, last *time.Time

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/refusal"
 )
 
 func TestSweepExpired(t *testing.T) {
@@ -146,5 +147,29 @@ func TestSweepViewInserts(t *testing.T) {
 	enginetest.Exec(t, client, "insert into mbus4.view_insert (iid) values ('y')")
 	if err := tx.Rollback(enginetest.Context(t)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A page that takes longer than a statement may is passed over, and what stands behind it is swept.
+func TestSweepPassesOverAPage(t *testing.T) {
+	t.Parallel()
+	conn := enginetest.Connect(t, enginetest.Installed(t))
+	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
+	enginetest.Exec(t, conn, `create or replace function mbus4.is_leased(available_at timestamptz, delayed_until timestamptz, headers public.hstore) returns boolean language sql volatile as $$ select pg_sleep(60) is null $$`)
+	const expired = "insert into mbus4.message (id, consumer_id, available_at, added, expires, iid) select n, $1, now() + $2::text::interval, now(), now(), $2::text || n from generate_series(1, $3) n"
+	enginetest.Exec(t, conn, "alter table mbus4.message set (fillfactor = 10)")
+	enginetest.Exec(t, conn, expired, id, "1 day", 1) // is asked for a lease
+	enginetest.Exec(t, conn, expired, id, "0", 40)
+	enginetest.Exec(t, conn, "set statement_timeout = '1 s'")
+	s := newSweeper()
+	s.pages = pagePass{end: 1<<32 - 1, size: 1}
+	for n := 0; s.pages.under(); n++ {
+		_, err := s.sweepPages(enginetest.Context(t), conn, &slice{})
+		if err != nil && (refusal.SQLState(err) != refusal.QueryCanceled || n > 0) {
+			t.Fatal(err)
+		}
+	}
+	if n := enginetest.One[int](t, conn, "select count(distinct (ctid::text::point)[0]) from mbus4.message where expires is not null"); n != 1 {
+		t.Errorf("some are left on %d pages", n)
 	}
 }

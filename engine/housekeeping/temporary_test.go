@@ -166,6 +166,12 @@ func TestTemporaryQueuePrepared(t *testing.T) {
 	enginetest.Exec(t, conn, "begin")
 	later := s.create(conn)
 	enginetest.Exec(t, conn, "prepare transaction '"+gid+"'")
+	// One that holds a lock of that kind is no session, and keeps no queue alive.
+	held := "held " + gid
+	enginetest.Exec(t, s.hostile, "begin")
+	enginetest.Exec(t, s.hostile, "select pg_advisory_xact_lock(1835169139, 7)")
+	enginetest.Exec(t, s.hostile, "prepare transaction '"+held+"'")
+	defer enginetest.Exec(t, s.super, "rollback prepared '"+held+"'")
 	admin.Close(context.Background(), conn)
 	s.dies(queue)
 	enginetest.Exec(t, s.super, "commit prepared '"+gid+"'")

@@ -9,6 +9,8 @@ import (
 // SQLSTATEs that several rooms of the engine report or look for; one that a room alone knows is declared there.
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
+	NotInRepertoire    = "22021" // character_not_in_repertoire: bytes that are no text of the encoding
+	Untranslatable     = "22P05" // untranslatable_character: what the other encoding does not have
 	InvalidText        = "22P02" // invalid_text_representation
 	InvalidCatalog     = "3D000" // invalid_catalog_name: there is no such database
 	NullValue          = "22004" // null_value_not_allowed

@@ -39,13 +39,9 @@ func MayOpen(ctx context.Context, conn *pgx.Conn, role string) error {
 	if err != nil || could {
 		return err
 	}
-	message := fmt.Sprintf("database %q has no schema mbus4", in.database)
-	if role != "" {
-		message += fmt.Sprintf(", and it is not created for role %q, which could not use it", role)
-	}
 	return &refusal.Error{
 		Code:    codeInvalidSchema,
-		Message: message,
+		Message: fmt.Sprintf("database %q has no schema mbus4, and it is not created for a role that could not use it", in.database),
 		Hint: "Have an operator create it with: mbusproxy init. It is also created by the first call of the database's owner, " +
 			"of a role that has CREATE on the database, or of a member of mbus4_user.",
 	}

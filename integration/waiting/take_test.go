@@ -157,6 +157,8 @@ func TestWaitForMessageRefused(t *testing.T) {
 	harness.Refused(t, conn, "25001", `select mbus4.take('m', wait => '1s')`)
 	harness.Ask(t, conn, "rollback; set client_encoding = latin1")
 	harness.Refused(t, conn, "0A000", "select mbus4.take('\xfc', wait => '1s')")
+	harness.Refused(t, conn, "0A000", "select mbus4.consume('\xfc', wait => '1s')")
+	harness.Refused(t, conn, "0A000", "select mbus4.consume('q', '\xfc', wait => '1s')")
 	harness.Want(t, conn, "∅", `select (mbus4.take('m', wait => '10ms')).iid`)
 	// Calls that do not wait beside others are as ever.
 	harness.Ask(t, conn, "reset client_encoding")

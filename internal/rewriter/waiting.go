@@ -66,13 +66,15 @@ func (p wirePlan) Wait(_ context.Context, sc statements.Context, values wire.Val
 		if args["msgid"] == nil {
 			return nil, nil // there is none
 		}
-		if key.Message = *args["msgid"]; !readable(key.Message, sc.Encoding) {
-			return refuse(plan.Refusal{
-				Code:    codeFeatureNotSupported,
-				Message: "a call cannot wait for an iid that is not ASCII while client_encoding is not UTF8",
-				Hint:    "Set client_encoding to UTF8, or let it wait for an iid of ASCII characters.",
-			})
-		}
+		key.Message = *args["msgid"]
+	}
+	// One statement looks for all who wait: with a text that the server cannot read it would fail for all of them.
+	if !readable(key.Queue+key.Consumer+key.Message, sc.Encoding) {
+		return refuse(plan.Refusal{
+			Code:    codeFeatureNotSupported,
+			Message: "a call cannot wait for a name or an iid that is not ASCII while client_encoding is not UTF8",
+			Hint:    "Set client_encoding to UTF8, or let it wait for names and an iid of ASCII characters.",
+		})
 	}
 	return &callWait{
 		statement: wirePlan{Plan: p.Waited(), db: p.db, counts: p.counts, client: p.client, statement: p.statement, prepares: p.prepares},

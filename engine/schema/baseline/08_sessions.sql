@@ -110,33 +110,43 @@ as $$
         or pg_catalog.left(pg_catalog.format('mbus4-error %s 55000 queue "%s" was created by the same statement, and posting to it takes another one', $2, $1), 2000)::int = 0
 $$;
 
--- Removes the temporary queues whose sessions are gone, with the triggers that feed them. Their messages
--- become unreachable at once; the Sweeper removes them.
--- All owners at once: a look at the locks costs as much for one as for all.
-create function mbus4.drop_dead_temporary_queues() returns void
+-- Removes temporary queues whose sessions are gone, with the triggers that feed them: the first of those with ids
+-- above behind, as many as most, or all. Gives how many there were, and the id of the last. Their messages become
+-- unreachable at once; the Sweeper removes them.
+--
+-- A look at the locks costs as much for one owner as for all. NOT IN is told by a hash, however many queues and sessions
+-- there are. What of a session may not be seen is null, and then its queue is neither in nor not. A prepared
+-- transaction, which may hold such a lock as well, is no session.
+create function mbus4.drop_dead_temporary_queues(behind bigint, most int, out gone bigint, out last bigint)
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
     with held as materialized (
         select (l.pid::bigint << 32) | l.objid::bigint as owner, l.pid
         from pg_locks l
-        where l.locktype = 'advisory' and l.classid = 1835169139 and l.objsubid = 2 and l.granted
+        where l.locktype = 'advisory' and l.classid = 1835169139 and l.objsubid = 2 and l.granted and l.pid is not null
           and l.database = (select d.oid from pg_database d where d.datname = current_database())
     ), session as materialized (
         select a.pid, a.usesysid, a.backend_start
         from (select pg_stat_clear_snapshot() offset 0) fresh
         cross join lateral pg_stat_get_activity(null) a
-    ), alive as materialized (
-        select h.owner, s.usesysid, s.backend_start from held h left join session s on s.pid = h.pid
-    ), dead as (
-        delete from mbus4.queue q
-        where q.kind = 'temp'
-          and not exists (
-            select from alive a
-            where a.owner = q.owner and (a.usesysid = q.owner_role) is not false and (a.backend_start = q.owner_started) is not false)
-        returning q.qname
+    ), dead as materialized (
+        select q.id, q.qname
+        from mbus4.queue q
+        where q.kind = 'temp' and q.id > $1
+          and (q.owner, q.owner_role, q.owner_started) not in (
+            select h.owner, s.usesysid, s.backend_start from held h left join session s on s.pid = h.pid)
+        order by q.id
+        limit $2
+        for update skip locked
     ), fed as (
         delete from mbus4.consumer c using dead d where c.target = d.qname
+    ), dropped as (
+        delete from mbus4.queue q using dead d where q.id = d.id returning q.id
     )
-    select from dead
+    select count(*), max(id) from dropped
 $$;
+
+create function mbus4.drop_dead_temporary_queues() returns void
+language sql volatile
+as $$ select mbus4.drop_dead_temporary_queues(bigint '-9223372036854775808', null) $$;
