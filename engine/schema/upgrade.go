@@ -57,7 +57,11 @@ func (u *upgrade) run(ctx context.Context) error {
 		return err
 	}
 	if !u.in.schema {
-		return errors.New("schema mbus4 was dropped while it was being made")
+		return &refusal.Error{
+			Code:    refusal.NotInRequiredState,
+			Message: fmt.Sprintf("schema mbus4 of database %q was dropped or renamed while it was being made", u.in.database),
+			Hint:    "Try again.",
+		}
 	}
 	u.res.Before, u.res.After = u.in.version, u.in.version
 	begun := time.Now()

@@ -152,7 +152,7 @@ func (o *ordinary) cancel() {
 		defer close(done)
 		for range 2000 {
 			busy, err := harness.Query(o.ctx, watcher, fmt.Sprintf(
-				"select count(*) from pg_stat_activity where pid = %d and state = 'active' and query like '%%pg_sleep(60)%%'", o.conn.PgConn().PID()))
+				"select count(*) from pg_stat_activity where pid = %d and wait_event = 'PgSleep'", o.conn.PgConn().PID()))
 			if err != nil || busy == "1" {
 				_ = o.conn.PgConn().CancelRequest(o.ctx)
 				return

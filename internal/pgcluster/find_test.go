@@ -3,6 +3,7 @@ package pgcluster
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -12,6 +13,10 @@ func fakeBin(t *testing.T, dir, versionLine string) string {
 	if err := os.MkdirAll(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	// A process that another test starts in between would inherit the file open for writing, and the program could not be
+	// started (ETXTBSY).
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	for _, program := range []string{"initdb", "postgres"} {
 		script := "#!/bin/sh\necho '" + versionLine + "'\n"
 		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o755); err != nil {
