@@ -118,7 +118,6 @@ func newScope(s shape) scope {
 		"Condition": zero + conditionPlace + zero, // of dyn_consume, where Conditional
 
 		// The functions of the files in sql/whole, with their schema.
-		"Subscribers":   helperName(subscribers),
 		"PostGiven":     helperName(postGiven),
 		"Bury":          helperName(bury),
 		"Spent":         helperName(spent),

@@ -199,7 +199,6 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 // sql/whole.
 
 const (
-	subscribers   = "subscribers"    // says who gets a message
 	postGiven     = "post_given"     // posts a message with headers or an iid
 	bury          = "bury"           // posts a message to dmq
 	spent         = "spent"          // moves a message to dmq
@@ -222,12 +221,10 @@ const (
 const postFull = "post_full"
 
 // helpers lists them, each behind those that it calls.
-var helpers = []string{noConsumer, partsOfLease, attempted, subscribers, postGiven, bury, spent, leasable, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postUnique} //nolint:gochecknoglobals // constant
+var helpers = []string{noConsumer, partsOfLease, attempted, postGiven, bury, spent, leasable, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postUnique} //nolint:gochecknoglobals // constant
 
 // helperTypes are the parameters of the helpers; %s is the schema of hstore.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
-	subscribers: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
-		" headers %s.hstore, properties %s.hstore, data %s.hstore, after text[], forwards boolean",
 	postGiven: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
 		" headers %s.hstore, properties %s.hstore, data %s.hstore, consumers bigint[], waits boolean",
 	bury:          "call text, message mbus4.qt_model, consumer text, error text",

@@ -22,8 +22,8 @@ func TestFunctionsOfOtherVersionsStay(t *testing.T) {
 		t.Fatalf("%d functions, want %d", count, want)
 	}
 	enginetest.Exec(t, conn, "create function mbus4.at_post_00000000(text) returns text language sql as 'select $1'")
-	enginetest.Exec(t, conn, "create function mbus4.at_subscribers_00000000(text) returns text language sql as 'select $1'")
-	enginetest.Exec(t, conn, "create function mbus4_views.view_post() returns text language sql as 'select mbus4.at_subscribers_00000000(null)'")
+	enginetest.Exec(t, conn, "create function mbus4.at_post_given_00000000(text) returns text language sql as 'select $1'")
+	enginetest.Exec(t, conn, "create function mbus4_views.view_post() returns text language sql as 'select mbus4.at_post_given_00000000(null)'")
 	count++ // a view uses it
 	take := enginetest.One[string](t, conn, "select proname::text from pg_proc where proname ~ '^at_take_[0-9a-f]{8}$'")
 	enginetest.Exec(t, conn, "drop function mbus4."+take)

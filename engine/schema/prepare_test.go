@@ -43,7 +43,7 @@ func TestInit(t *testing.T) {
 		t.Errorf("%d hints", n)
 	}
 	const others = `select coalesce(string_agg(proname, ' '), '') from pg_proc p join pg_language l on l.oid = prolang
-		where pronamespace = 'mbus4'::regnamespace and lanname <> 'sql' and p.proname !~ '^at_(subscribers|post_given|bury|spent|retry|fail|extend|redrive|alter_consumer|await|purge|post_once|no_consumer|parts_of_lease|attempted|leasable)_|^(array_of|audit_change|awaits_delivery|condition_of|copy_along_triggers|circles|count_dead|dead_messages|forget_changes|messages_of|open_dead|operation_(begin|claim|note|run|set|unlog)|payload|put_back|schedule_owned|states_of_consumers|take_back|wake|work_placed)$'`
+		where pronamespace = 'mbus4'::regnamespace and lanname <> 'sql' and p.proname !~ '^at_(post_given|bury|spent|retry|fail|extend|redrive|alter_consumer|await|purge|post_once|no_consumer|parts_of_lease|attempted|leasable)_|^(array_of|audit_change|awaits_delivery|condition_of|copy_along_triggers|copy_to|circles|count_dead|dead_messages|forget_changes|messages_of|open_dead|operation_(begin|claim|note|run|set|unlog)|payload|put_back|receives|schedule_owned|states_of_consumers|take_back|wake|work_placed)$'`
 	if names := enginetest.One[string](t, conn, others); names != "" {
 		t.Errorf("functions in mbus4 that are neither plain SQL nor known: %s", names)
 	}
@@ -150,7 +150,7 @@ func TestNoInit(t *testing.T) {
 	})
 
 	conn := enginetest.Connect(t, name)
-	helper := enginetest.One[string](t, conn, "select oid::regprocedure::text from pg_proc where proname ~ '^at_subscribers_'")
+	helper := enginetest.One[string](t, conn, "select oid::regprocedure::text from pg_proc where proname ~ '^at_post_given_'")
 	enginetest.Exec(t, conn, "drop function "+helper)
 	_, err = served.Open(t, engine.Options{NoInit: true}).Database(enginetest.Context(t), name)
 	if e := enginetest.Refused(t, err, "55000"); !strings.Contains(e.Message, "lacks functions") || !strings.Contains(e.Hint, "mbusproxy init") {

@@ -33,7 +33,7 @@ const (
 	baselineVersion = 1
 	// oldestServed is the oldest version of the schema that this program can work with, as it has
 	// to where a step waits for clients, and with --no-init.
-	oldestServed = 11 // mbus4.unique_post
+	oldestServed = 17 // mbus4.receives
 )
 
 // step is one numbered change of the schema.

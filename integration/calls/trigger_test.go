@@ -94,6 +94,20 @@ func TestTriggerLoops(t *testing.T) {
 	})
 }
 
+// A message goes along a hundred triggers, one behind another, and no further: each takes some of the server's stack.
+func TestTriggersOneBehindAnother(t *testing.T) {
+	t.Parallel()
+	inBothProtocols(t, []string{"a"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, "select mbus4.create_queue('q' || n, 1) from generate_series(1, 101) n")
+		harness.Ask(t, s.Conn, "select mbus4.create_trigger('q' || n, 'q' || n + 1) from generate_series(1, 100) n")
+		s.Want(t, "t", "select mbus4.post('q1', 'n=>1', 'h=>1') is not null")
+		s.Want(t, "101", "select count(*) from mbus4.message")
+		harness.Ask(t, s.Conn, "select mbus4.create_trigger('a', 'q1')")
+		s.Refused(t, "54001", "select mbus4.post('a', 'n=>1')")
+		s.Want(t, "101", "select count(*) from mbus4.message")
+	})
+}
+
 // A queue that is not there is worth a WARNING; the trigger works as soon as it is.
 func TestTriggerMissingQueues(t *testing.T) {
 	t.Parallel()

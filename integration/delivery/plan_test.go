@@ -82,6 +82,7 @@ func TestPlansWithoutStatistics(t *testing.T) {
 		"select mbus4.post('q', 'a=>1', iid => 'another')",
 		"select * from mbus4.consume('q')",
 	} {
+		harness.PagesTouched(t, conn, sql)                        // the first time the session reads the catalogue, and makes plans
 		if got := harness.PagesTouched(t, conn, sql); got > 250 { // the table has more
 			t.Errorf("%s touches %v pages", sql, got)
 		}

@@ -299,7 +299,7 @@ var (
 	marker = regexp.MustCompile(`mbus4-error (?:\{\{[^}]*\}\}|%s) ([0-9A-Z]{5}) ((?:[^']|'')*)'`)
 	raise  = regexp.MustCompile(`errcode = '([0-9A-Z]{5})', message = \{\{\.(\w+)\}\}`)
 	// own is an error of a function of the schema that is no call.
-	own = regexp.MustCompile(`errcode = '([0-9A-Z]{5})', message = format\('((?:[^']|'')*)'`)
+	own = regexp.MustCompile(`errcode = '([0-9A-Z]{5})', message = (?:pg_catalog\.)?format\('((?:[^']|'')*)'`)
 	// notice is the text of engine/calls/sql/part/notice.sql: a literal, perhaps with others and columns behind it.
 	notice = regexp.MustCompile("\"Text\" [`\"]'([0-9A-Z]{5}) ([^`}]*?)[`\"]\\}\\}")
 	// between is what stands between two literals of such a text.

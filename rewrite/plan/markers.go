@@ -38,7 +38,7 @@ func EditReport(r *Report, secret string) bool {
 var stored = regexp.MustCompile(`^[^"»«“”„']*["»«“”„'][ \x{a0}]*(check_queue|estimated_messages_of|new_temporary_consumer|no_selector|view_[0-9a-f]{16}_(?:consume|post))[ \x{a0}]*["»«“”„']`)
 
 // helper matches a line of a report's context that names a function which the texts behind views use, in PL/pgSQL.
-var helper = regexp.MustCompile(`[ \x{a0}]mbus4\.at_(?:subscribers|post_given|no_consumer)_[0-9a-f]{8}\(`)
+var helper = regexp.MustCompile(`[ \x{a0}]mbus4\.at_(?:post_given|no_consumer)_[0-9a-f]{8}\(`)
 
 // fromStored reports whether it was a stored function of ours that cast a marker to integer. Of one
 // in PL/pgSQL the first line shows the expression, the second the function.

@@ -1,10 +1,10 @@
 -- As post.sql, for calls that give headers or an iid.
 --
--- Here too the common way stands in the text: all consumers of the queue get everything, the headers name none that means something
--- to us, the iid is none that messages have which were given none, nobody has a message under it, and no two rows give it. For many rows it
+-- The common way stands in the text: the headers name none that means something
+-- to us, the iid is none that messages have which were given none, no message is under it, and no two rows give it. For many rows it
 -- has what messages wait for, too, which is looked up once for all. All else
 -- a function does from its beginning to its end, and gives the iid, see whole/post_given.sql. A message under the iid that is committed
--- after the snapshot was taken makes the insert fail. No index has the sum of a consumer's id and zero, so that a message is looked for by its iid.
+-- after the snapshot was taken makes the insert fail.
 {{- $waits := and .Rows .GivesHeaders}}
 {{- $noHeaders := print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'consume_after', 'Redeploy']"}}
 {{- if $waits}}
@@ -12,8 +12,11 @@
 {{- end}}
 {{- $iid := "p.given"}}
 {{- if $waits}}{{$iid = "p.given, case when pg_catalog.cardinality(p.after) > 0 then p.queue || '.' || pg_catalog.current_database() || '.' || p.id end"}}{{end}}
+{{- $after := "null"}}
+{{- $parked := "false"}}
+{{- if $waits}}{{$after = "nullif(p.after, '{}')"}}{{$parked = "p.waits"}}{{end}}
 {{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
-{{- $free := "not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers))"}}
+{{- $free := "not exists (select from mbus4.message m where m.iid = w.given)"}}
 {{- if .Rows}}
 {{- $free = print .Hstore ".exist((select t.iids from " .Call "_taken t), w.given) is not true"}}
 {{- if .GivesIID}}
@@ -63,15 +66,11 @@
 ),
 {{- end}}
 {{- end}}
-{{- if not .FixesQueue}}
-{{template "subscribers_of_all" .}}
-{{- end}}
 {{- end}}
 {{.Call}}_posted as materialized (
     select w.*, {{template "available" .With "Row" "w"}} as at,
-           case when {{template "everybody" .}} and ({{$noHeaders}}){{if .GivesIID}} and (w.given is null or {{$foreign}} and {{$free}}){{end}} then null
-                else {{.PostGiven}}('{{.MarkOf "w"}}', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
-                     case when {{template "everybody" .}} then w.consumers end, {{if $waits}}w.waits{{else}}false{{end}}) end as done
+           case when ({{$noHeaders}}){{if .GivesIID}} and (w.given is null or {{$foreign}} and {{$free}}){{end}} then null
+                else {{.PostGiven}}('{{.MarkOf "w"}}', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, {{if $waits}}w.waits{{else}}false{{end}}) end as done
     from (
         {{- if $waits}}
         select w.*, w.after is not null and (
@@ -84,7 +83,6 @@
         from (
         {{- end}}
         select a.n, {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added,
-               {{template "subscribers_of" .}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.iid as given, {{template "posted_headers" .With "Row" "a"}} as headers,
                {{if $waits}}case when pg_catalog.lower(a.qname collate "C") <> 'dmq' then {{template "header_array" .With "Row" "a" "Headers" "a.headers" "Header" "consume_after"}} end as after,{{end}}
                a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, {{template "posted_data" .With "Row" "a"}} as data
@@ -99,19 +97,21 @@
 ),
 {{.Call}}_stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data{{if $waits}}, after{{end}})
-    select p.id, pg_catalog.unnest(p.consumers), {{if $waits}}case when p.waits then 'infinity' else p.at end{{else}}p.at{{end}}, p.added, coalesce({{$iid}}, {{template "far_iid" .With "Row" "p"}}),
-           p.delayed_until, p.expires, p.headers, p.properties, p.data{{if $waits}}, nullif(p.after, '{}'){{end}}
-    from {{.Call}}_posted p
-    where p.done is null
+    select p.id, consumer_id, {{if $waits}}case when p.waits then 'infinity' else p.at end{{else}}p.at{{end}}, p.added, coalesce({{$iid}}, {{template "far_iid" .With "Row" "p"}}),
+           p.delayed_until, p.expires, p.headers, p.properties, p.data{{if $waits}}, {{$after}}{{end}}
+    from {{template "consumers_of" .}}
+    where p.done is null and {{template "receives" .With "IID" (print "coalesce(" $iid ")") "Headers" "p.headers" "After" $after "Waits" $parked}}
+    {{- if $waits}}
+    returning id, consumer_id, after, available_at
+    {{- end}}
 ),
 {{- if $waits}}
 {{.Call}}_waiting as (
     insert into mbus4.waiting (dep, consumer_id, id)
-    select d.iid, c.consumer_id, p.id
-    from {{.Call}}_posted p
-    cross join lateral pg_catalog.unnest(p.after) d (iid)
-    cross join lateral pg_catalog.unnest(p.consumers) c (consumer_id)
-    where p.done is null and p.waits and d.iid is not null
+    select d.iid, s.consumer_id, s.id
+    from {{.Call}}_stored s
+    cross join lateral pg_catalog.unnest(s.after) d (iid)
+    where s.available_at = 'infinity' and d.iid is not null
     on conflict do nothing
 ),
 {{- end}}

@@ -13,15 +13,11 @@ mbus4_call1_posted as materialized (
     select w.*,
         case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
         case
-            when w.consumers <> '{}'
-                and pg_catalog.array_position(w.consumers, null) is null
-                and (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
+            when (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
                 then null
-            else mbus4.at_post_given_91468dc3(
+            else mbus4.at_post_given_f86b2bd8(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
-                w.data,
-                case when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end,
-                false
+                w.data, null, false
             )
         end as done
     from (
@@ -34,11 +30,6 @@ mbus4_call1_posted as materialized (
                 when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
             end as id,
             pg_catalog.clock_timestamp() as added,
-            array(
-                select case when c.target is null and c.selector_id is null then c.id end
-                from mbus4.consumer c
-                where c.qname = pg_catalog.lower(a.qname collate "C")
-            ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.iid as given, a.headers as headers,
             a.delayed_until::timestamptz as delayed_until,
@@ -50,7 +41,7 @@ mbus4_call1_posted as materialized (
 ),
 mbus4_call1_stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+    select p.id, consumer_id, p.at, p.added,
         coalesce(
             p.given,
             case
@@ -63,7 +54,27 @@ mbus4_call1_stored as (
         ),
         p.delayed_until, p.expires, p.headers, p.properties, p.data
     from mbus4_call1_posted p
+    left join lateral (
+        select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+        from mbus4.consumer c
+        where c.qname = p.queue
+        offset 0
+    ) c on true
     where p.done is null
+        and coalesce(
+            case
+                when consumer_id is not null
+                    then rest is null
+                    or mbus4.receives(
+                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
+                        p.data, null, false, null
+                    )
+            end,
+            mbus4.at_post_given_f86b2bd8(
+                '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
+                null, false
+            ) is null
+        )
 ),
 mbus4_call1 as (
     select p.n,

@@ -183,7 +183,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_56f8e51a(
+                    perform mbus4.at_retry_ad7aaeac(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -204,35 +204,22 @@ begin
                         select w.*,
                             case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
                             case
-                                when w.consumers <> '{}'
-                                    and pg_catalog.array_position(w.consumers, null) is null
-                                    and (
-                                        w.headers is null
-                                            or not w.headers
-                                                operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
-                                    )
+                                when (
+                                    w.headers is null
+                                        or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                                )
                                     and (
                                         w.given is null
                                             or (
                                                 pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
-                                            and not exists (
-                                                select
-                                                from mbus4.message m
-                                                where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
-                                            )
+                                            and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_91468dc3(
+                                else mbus4.at_post_given_f86b2bd8(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                                    w.properties, w.data,
-                                    case
-                                        when w.consumers <> '{}'
-                                            and pg_catalog.array_position(w.consumers, null) is null
-                                            then w.consumers
-                                    end,
-                                    false
+                                    w.properties, w.data, null, false
                                 )
                             end as done
                         from (
@@ -245,11 +232,6 @@ begin
                                     when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
                                 end as id,
                                 pg_catalog.clock_timestamp() as added,
-                                array(
-                                    select case when c.target is null and c.selector_id is null then c.id end
-                                    from mbus4.consumer c
-                                    where c.qname = pg_catalog.lower(a.qname collate "C")
-                                ) as consumers,
                                 pg_catalog.lower(a.qname collate "C") as queue,
                                 a.iid as given, a.headers as headers,
                                 a.delayed_until::timestamptz as delayed_until,
@@ -263,7 +245,7 @@ begin
                         insert into mbus4.message (
                             id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                         )
-                        select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                        select p.id, consumer_id, p.at, p.added,
                             coalesce(
                                 p.given,
                                 case
@@ -276,7 +258,28 @@ begin
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
                         from mbus4_call_posted p
+                        left join lateral (
+                            select c.id as consumer_id,
+                                case when c.selector_id is not null or c.target is not null then c end as rest
+                            from mbus4.consumer c
+                            where c.qname = p.queue
+                            offset 0
+                        ) c on true
                         where p.done is null
+                            and coalesce(
+                                case
+                                    when consumer_id is not null
+                                        then rest is null
+                                        or mbus4.receives(
+                                            rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                            p.headers, p.properties, p.data, null, false, null
+                                        )
+                                end,
+                                mbus4.at_post_given_f86b2bd8(
+                                    '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
+                                    p.properties, p.data, null, false
+                                ) is null
+                            )
                     ),
                     mbus4_call as (
                         select p.n,
@@ -423,7 +426,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_56f8e51a(
+            perform mbus4.at_retry_ad7aaeac(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -439,30 +442,22 @@ begin
                 select w.*,
                     case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
                     case
-                        when w.consumers <> '{}'
-                            and pg_catalog.array_position(w.consumers, null) is null
-                            and (
-                                w.headers is null
-                                    or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
-                            )
+                        when (
+                            w.headers is null
+                                or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                        )
                             and (
                                 w.given is null
                                     or (
                                         pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
-                                    and not exists (
-                                        select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
-                                    )
+                                    and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_91468dc3(
+                        else mbus4.at_post_given_f86b2bd8(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                            w.properties, w.data,
-                            case
-                                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                            end,
-                            false
+                            w.properties, w.data, null, false
                         )
                     end as done
                 from (
@@ -475,11 +470,6 @@ begin
                             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
                         end as id,
                         pg_catalog.clock_timestamp() as added,
-                        array(
-                            select case when c.target is null and c.selector_id is null then c.id end
-                            from mbus4.consumer c
-                            where c.qname = pg_catalog.lower(a.qname collate "C")
-                        ) as consumers,
                         pg_catalog.lower(a.qname collate "C") as queue,
                         a.iid as given, a.headers as headers,
                         a.delayed_until::timestamptz as delayed_until,
@@ -493,7 +483,7 @@ begin
                 insert into mbus4.message (
                     id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                select p.id, consumer_id, p.at, p.added,
                     coalesce(
                         p.given,
                         case
@@ -506,7 +496,27 @@ begin
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
                 from mbus4_call_posted p
+                left join lateral (
+                    select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+                    from mbus4.consumer c
+                    where c.qname = p.queue
+                    offset 0
+                ) c on true
                 where p.done is null
+                    and coalesce(
+                        case
+                            when consumer_id is not null
+                                then rest is null
+                                or mbus4.receives(
+                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                    p.properties, p.data, null, false, null
+                                )
+                        end,
+                        mbus4.at_post_given_f86b2bd8(
+                            '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
+                            p.properties, p.data, null, false
+                        ) is null
+                    )
             ),
             mbus4_call as (
                 select p.n,

@@ -1,5 +1,6 @@
--- Posts a message for which headers or an iid are given, and gives its iid. call is the call's mark, for errors; consumers are those of the
--- queue if they get everything, else null; waits says that the message is known to wait for another one.
+-- Posts a message for which headers or an iid are given, and gives its iid. call is the call's mark, for errors; consumers are those who get it, null where
+-- their selectors say that; waits says that the message is known
+-- to wait for another one. Fails where there is no such queue; to the temporary queue of a session that has ended nobody listens.
 --
 -- A consumer that has an undelivered message under the iid gets no second one, and where all have one
 -- the post fails. One in dmq keeps its headers, seenby among them; the header Redeploy keeps it from being copied along triggers.
@@ -7,8 +8,8 @@
 -- iid is stored, for its place changes. An expired message that nobody has swept yet does not keep its iid.
 --
 -- No index has the sum of a consumer's id and zero, so that a message is looked for by its iid. Its statements have one plan each, whatever is in the arrays: the planner would take one made for a single consumer for cheaper, and so plan
--- anew at each call.
-create or replace function {{.Signature}} returns text language plpgsql volatile
+-- anew at each call. The cost: see receives in schema/steps.
+create or replace function {{.Signature}} returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan set jit = off
 as $mbus4$
 #variable_conflict use_column
@@ -36,7 +37,17 @@ begin
         mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3;
     end if;
     if mbus4_ids is null then
-        mbus4_ids := {{.Subscribers}}($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true);
+        select pg_catalog.array_agg(c.id) into mbus4_ids
+        from mbus4.consumer c
+        where c.qname = $2
+          and case when c.target is null and c.selector_id is null then true
+                   when c.target is null or mbus4_redeployed is not true
+                   then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end;
+        if mbus4_ids is null then
+            perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null)
+                           or exists (select from mbus4.queue q where q.qname = $2) or {{template "temporary" .With "Args" "" "Queue" "$2"}} then 0
+                         else {{template "no_queue" .With "Args" "" "Queue" "$2"}} end;
+        end if;
     end if;
     if mbus4_ids <> '{}' then
         if $5 is null then

@@ -77,8 +77,12 @@ begin
             mbus4_id := {{template "message_id" .With "Queue" "mbus4_queue" "Once" ""}};
             mbus4_now := pg_catalog.clock_timestamp();
             if mbus4_consumer is null then
-                mbus4_ids := {{.Subscribers}}($1, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, null, false);
-                if coalesce(mbus4_ids, '{}') = '{}' then
+                select pg_catalog.array_agg(c.id) into mbus4_ids
+                from mbus4.consumer c
+                where c.qname = mbus4_queue and c.target is null
+                  and case when c.selector_id is null then true
+                           else mbus4.receives(c, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, null, false, null) end;
+                if mbus4_ids is null then
                     mbus4_unwanted := mbus4_unwanted + 1;
                 end if;
             else
@@ -88,7 +92,7 @@ begin
                 end if;
             end if;
         end if;
-        continue when coalesce(mbus4_ids, '{}') = '{}';
+        continue when mbus4_ids is null;
         begin
             delete from mbus4.message m where m.consumer_id = 1 and m.available_at = mbus4_at and m.id = mbus4_last;
             perform {{.PostGiven}}($1, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, mbus4_ids, false);

@@ -4,72 +4,72 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_8280cee8(
+            then mbus4.at_post_6a4198e3(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore,
                 null::timestamp without time zone, null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_8280cee8(
+create or replace function mbus4.at_post_6a4198e3(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
-    mbus4_call_stored as (
-        insert into mbus4.message as m (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-        select w.id,
-            pg_catalog.unnest(
-                case
-                    when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                    else mbus4.at_subscribers_276b417f(
-                        ''''||$6||'''', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data, null, true
-                    )
-                end
-            ),
-            case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end,
-            w.added,
-            case
-                when case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end >= ''2200-01-01Z''
-                    then w.queue || ''.'' || pg_catalog.current_database() || ''.'' || w.id
-            end,
-            w.delayed_until, w.expires, w.properties, w.data
+    mbus4_call_posted as materialized (
+        select w.*, case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end as at
         from (
-            select case
-                when pg_catalog.pg_try_advisory_xact_lock_shared(
-                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
-                )
-                    then pg_catalog.nextval(''mbus4.post_id'')
-                when pg_catalog.nextval(''mbus4.message_id'') > 0 then pg_catalog.nextval(''mbus4.post_id'')
-            end as id,
+            select a.n,
+                case
+                    when pg_catalog.pg_try_advisory_xact_lock_shared(
+                        1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                    )
+                        then pg_catalog.nextval(''mbus4.post_id'')
+                    when pg_catalog.nextval(''mbus4.message_id'') > 0 then pg_catalog.nextval(''mbus4.post_id'')
+                end as id,
                 pg_catalog.clock_timestamp() as added,
-                array(
-                    select case when c.target is null and c.selector_id is null then c.id end
-                    from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname collate "C")
-                ) as consumers,
                 pg_catalog.lower(a.qname collate "C") as queue,
                 a.delayed_until::timestamptz as delayed_until,
                 a.expires::timestamptz as expires, a.properties, a.data as data
             from mbus4_call_args a
             offset 0
         ) w
-        returning coalesce(
-            m.iid,
-            pg_catalog.lower($1 collate "C") || ''.'' || pg_catalog.current_database() || ''.'' || case
-                when m.available_at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000)::bigint::text
-                when m.available_at < ''2200-01-01Z'' then (extract(epoch from m.available_at) * 1000000)::bigint::text
-                else ''''
-            end || m.id
-        ) as iid
+    ),
+    mbus4_call_stored as (
+        insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
+        select p.id, consumer_id, p.at, p.added,
+            case
+                when case when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until else p.added end >= ''2200-01-01Z''
+                    then p.queue || ''.'' || pg_catalog.current_database() || ''.'' || p.id
+            end,
+            p.delayed_until, p.expires, p.properties, p.data
+        from mbus4_call_posted p
+        left join lateral (
+            select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+            from mbus4.consumer c
+            where c.qname = p.queue
+            offset 0
+        ) c on true
+        where coalesce(
+            case
+                when consumer_id is not null
+                    then rest is null
+                    or mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
+                    )
+            end,
+            mbus4.at_post_given_f86b2bd8(
+                ''''||$6||'''', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false
+            ) is null
+        )
     ),
     mbus4_call as (
-        select 1::bigint as n,
-            coalesce(
-                (select s.iid from mbus4_call_stored s limit 1),
-                pg_catalog.lower($1 collate "C") || ''.'' || pg_catalog.current_database() || ''.'' || (
-                    extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-                )::bigint || pg_catalog.nextval(''mbus4.post_id'')
-            ) as post
+        select p.n,
+            p.queue || ''.'' || pg_catalog.current_database() || ''.'' || case
+                when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000)::bigint::text
+                when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000)::bigint::text
+                else ''''
+            end || p.id as post
+        from mbus4_call_posted p
     )
     select mbus4_call."post"
     from mbus4_call

@@ -5,63 +5,63 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
     select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call1_stored as (
-    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
-    select w.id,
-        pg_catalog.unnest(
-            case
-                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                else mbus4.at_subscribers_276b417f(
-                    '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
-                    null, true
-                )
-            end
-        ),
-        w.added, w.added, w.expires, w.properties, w.data
-    from (
-        select case
+mbus4_call1_posted as materialized (
+    select a.n,
+        case
             when pg_catalog.pg_try_advisory_xact_lock_shared(
                 1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
             )
                 then pg_catalog.nextval('mbus4.post_id')
             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
         end as id,
-            pg_catalog.clock_timestamp() as added,
-            array(
-                select case when c.target is null and c.selector_id is null then c.id end
-                from mbus4.consumer c
-                where c.qname = pg_catalog.lower(a.qname collate "C")
-            ) as consumers,
-            pg_catalog.lower(a.qname collate "C") as queue,
-            a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data as data
-        from mbus4_call1_args a
+        pg_catalog.clock_timestamp() as added,
+        pg_catalog.lower(a.qname collate "C") as queue,
+        a.delayed_until::timestamptz as delayed_until,
+        a.expires::timestamptz as expires, a.properties, a.data as data
+    from mbus4_call1_args a
+),
+mbus4_call1_stored as (
+    insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
+    select p.id, consumer_id, p.added, p.added, p.expires, p.properties, p.data
+    from mbus4_call1_posted p
+    left join lateral (
+        select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+        from mbus4.consumer c
+        where c.qname = p.queue
         offset 0
-    ) w
-    returning pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || case
-        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
-        else ''
-    end || m.id as iid
+    ) c on true
+    where coalesce(
+        case
+            when consumer_id is not null
+                then rest is null
+                or mbus4.receives(
+                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
+                )
+        end,
+        mbus4.at_post_given_f86b2bd8(
+            '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
+            false
+        ) is null
+    )
 ),
 mbus4_call1 as (
-    select 1::bigint as n,
-        coalesce(
-            (select s.iid from mbus4_call1_stored s limit 1),
-            pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
-                extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-            )::bigint || pg_catalog.nextval('mbus4.post_id')
-        ) as post
+    select p.n,
+        p.queue || '.' || pg_catalog.current_database() || '.' || case
+            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000)::bigint::text
+            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000)::bigint::text
+            else ''
+        end || p.id as post
+    from mbus4_call1_posted p
 )
 select "post" as "post"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_subscribers_276b417f(
+create or replace function mbus4.at_post_given_f86b2bd8(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
-) returns bigint[] language plpgsql volatile
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_ids is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain is null or mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2038-01-01Z' then (pg_catalog.date_part('epoch', (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2200-01-01Z' then (extract(epoch from (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(mbus4_hstore.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(mbus4_hstore.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(mbus4_hstore.@>) c.asks_properties) and (c.asks_data is null or $10 operator(mbus4_hstore.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.copy_along_triggers($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 
 # With all that can be given, in a database where messages wait for others and consumers have selectors.
 select mbus4.post($1, $2, $3, $4, $5, $6, $7)
@@ -74,25 +74,19 @@ mbus4_call1_posted as materialized (
     select w.*,
         case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
         case
-            when w.consumers <> '{}'
-                and pg_catalog.array_position(w.consumers, null) is null
-                and (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
+            when (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
                 and (
                     w.given is null
                         or (
                             pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
                                 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                         )
-                        and not exists (
-                            select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
-                        )
+                        and not exists (select from mbus4.message m where m.iid = w.given)
                 )
                 then null
-            else mbus4.at_post_given_91468dc3(
+            else mbus4.at_post_given_f86b2bd8(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
-                w.data,
-                case when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end,
-                false
+                w.data, null, false
             )
         end as done
     from (
@@ -105,11 +99,6 @@ mbus4_call1_posted as materialized (
                 when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
             end as id,
             pg_catalog.clock_timestamp() as added,
-            array(
-                select case when c.target is null and c.selector_id is null then c.id end
-                from mbus4.consumer c
-                where c.qname = pg_catalog.lower(a.qname collate "C")
-            ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.iid as given, a.headers as headers,
             a.delayed_until::timestamptz as delayed_until,
@@ -121,7 +110,7 @@ mbus4_call1_posted as materialized (
 ),
 mbus4_call1_stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+    select p.id, consumer_id, p.at, p.added,
         coalesce(
             p.given,
             case
@@ -134,7 +123,27 @@ mbus4_call1_stored as (
         ),
         p.delayed_until, p.expires, p.headers, p.properties, p.data
     from mbus4_call1_posted p
+    left join lateral (
+        select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+        from mbus4.consumer c
+        where c.qname = p.queue
+        offset 0
+    ) c on true
     where p.done is null
+        and coalesce(
+            case
+                when consumer_id is not null
+                    then rest is null
+                    or mbus4.receives(
+                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
+                        p.data, null, false, null
+                    )
+            end,
+            mbus4.at_post_given_f86b2bd8(
+                '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
+                null, false
+            ) is null
+        )
 ),
 mbus4_call1 as (
     select p.n,
@@ -150,12 +159,12 @@ mbus4_call1 as (
 )
 select (select "post" as "post" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_post_given_91468dc3(
+create or replace function mbus4.at_post_given_f86b2bd8(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
-) returns text language plpgsql volatile
+) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_276b417f($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 
 # In a database with selectors: to consumers that have some, and to those of a trigger.
 select mbus4.post('orders', 'id=>1')
@@ -164,63 +173,63 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
     select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call1_stored as (
-    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
-    select w.id,
-        pg_catalog.unnest(
-            case
-                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                else mbus4.at_subscribers_276b417f(
-                    '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
-                    null, true
-                )
-            end
-        ),
-        w.added, w.added, w.expires, w.properties, w.data
-    from (
-        select case
+mbus4_call1_posted as materialized (
+    select a.n,
+        case
             when pg_catalog.pg_try_advisory_xact_lock_shared(
                 1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
             )
                 then pg_catalog.nextval('mbus4.post_id')
             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
         end as id,
-            pg_catalog.clock_timestamp() as added,
-            array(
-                select case when c.target is null and c.selector_id is null then c.id end
-                from mbus4.consumer c
-                where c.qname = pg_catalog.lower(a.qname collate "C")
-            ) as consumers,
-            pg_catalog.lower(a.qname collate "C") as queue,
-            a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data as data
-        from mbus4_call1_args a
+        pg_catalog.clock_timestamp() as added,
+        pg_catalog.lower(a.qname collate "C") as queue,
+        a.delayed_until::timestamptz as delayed_until,
+        a.expires::timestamptz as expires, a.properties, a.data as data
+    from mbus4_call1_args a
+),
+mbus4_call1_stored as (
+    insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
+    select p.id, consumer_id, p.added, p.added, p.expires, p.properties, p.data
+    from mbus4_call1_posted p
+    left join lateral (
+        select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+        from mbus4.consumer c
+        where c.qname = p.queue
         offset 0
-    ) w
-    returning pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || case
-        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
-        else ''
-    end || m.id as iid
+    ) c on true
+    where coalesce(
+        case
+            when consumer_id is not null
+                then rest is null
+                or mbus4.receives(
+                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
+                )
+        end,
+        mbus4.at_post_given_f86b2bd8(
+            '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
+            false
+        ) is null
+    )
 ),
 mbus4_call1 as (
-    select 1::bigint as n,
-        coalesce(
-            (select s.iid from mbus4_call1_stored s limit 1),
-            pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
-                extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-            )::bigint || pg_catalog.nextval('mbus4.post_id')
-        ) as post
+    select p.n,
+        p.queue || '.' || pg_catalog.current_database() || '.' || case
+            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000)::bigint::text
+            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000)::bigint::text
+            else ''
+        end || p.id as post
+    from mbus4_call1_posted p
 )
 select "post" as "post"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_subscribers_276b417f(
+create or replace function mbus4.at_post_given_f86b2bd8(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
-) returns bigint[] language plpgsql volatile
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_ids is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain is null or mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2038-01-01Z' then (pg_catalog.date_part('epoch', (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2200-01-01Z' then (extract(epoch from (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(mbus4_hstore.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(mbus4_hstore.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(mbus4_hstore.@>) c.asks_properties) and (c.asks_data is null or $10 operator(mbus4_hstore.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.copy_along_triggers($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 
 # For each row of a set: all to one queue,
 insert into log (iid) select mbus4.post('orders', hstore(o)) from orders o
@@ -232,49 +241,51 @@ mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "
     from mbus4_rows1
 ),
 mbus4_call1_posted as materialized (
-    select w.n, w.id, w.queue, w.added as at, w.added, w.delayed_until, w.expires, w.properties, w.data,
+    select a.n,
         case
-            when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-            else mbus4.at_subscribers_276b417f(
-                '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data, null,
-                true
-            )
-        end as consumers
-    from (
-        select a.n,
-            case
-                when (
-                    select pg_catalog.pg_try_advisory_xact_lock_shared(
-                        1835169140, pg_catalog.hashtext(pg_catalog.lower((('orders')::pg_catalog.text) collate "C")) & 63
-                    )
+            when (
+                select pg_catalog.pg_try_advisory_xact_lock_shared(
+                    1835169140, pg_catalog.hashtext(pg_catalog.lower((('orders')::pg_catalog.text) collate "C")) & 63
                 )
-                    then pg_catalog.nextval('mbus4.post_id')
-                when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
-            end as id,
-            pg_catalog.clock_timestamp() as added,
-            array(
-                select case when c.target is null and c.selector_id is null then c.id end
-                from mbus4.consumer c
-                where c.qname = pg_catalog.lower(('orders')::pg_catalog.text collate "C")
-            ) as consumers,
-            pg_catalog.lower(a.qname collate "C") as queue,
-            a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data as data
-        from mbus4_call1_args a
-        offset 0
-    ) w
-    offset 0
+            )
+                then pg_catalog.nextval('mbus4.post_id')
+            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+        end as id,
+        pg_catalog.clock_timestamp() as added,
+        pg_catalog.lower(a.qname collate "C") as queue,
+        a.delayed_until::timestamptz as delayed_until,
+        a.expires::timestamptz as expires, a.properties, a.data as data
+    from mbus4_call1_args a
 ),
 mbus4_call1_stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added, p.expires, p.properties, p.data
+    select p.id, consumer_id, p.added, p.added, p.expires, p.properties, p.data
     from mbus4_call1_posted p
+    left join (
+        select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+        from mbus4.consumer c
+        where c.qname = pg_catalog.lower(('orders')::pg_catalog.text collate "C")
+        offset 0
+    ) c on true
+    where coalesce(
+        case
+            when consumer_id is not null
+                then rest is null
+                or mbus4.receives(
+                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
+                )
+        end,
+        mbus4.at_post_given_f86b2bd8(
+            '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
+            false
+        ) is null
+    )
 ),
 mbus4_call1 as (
     select p.n,
-        p.queue || (select '.' || pg_catalog.current_database() || '.') || case
-            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+        p.queue || '.' || pg_catalog.current_database() || '.' || case
+            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000)::bigint::text
+            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000)::bigint::text
             else ''
         end || p.id as post
     from mbus4_call1_posted p
@@ -283,12 +294,12 @@ insert into log (iid)
 select mbus4_call1."post" as "post"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_subscribers_276b417f(
+create or replace function mbus4.at_post_given_f86b2bd8(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
-) returns bigint[] language plpgsql volatile
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_ids is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain is null or mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2038-01-01Z' then (pg_catalog.date_part('epoch', (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2200-01-01Z' then (extract(epoch from (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(mbus4_hstore.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(mbus4_hstore.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(mbus4_hstore.@>) c.asks_properties) and (c.asks_data is null or $10 operator(mbus4_hstore.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.copy_along_triggers($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 
 # or to many.
 select o.id, mbus4.post(o.region, hstore(o)) from orders o order by o.id
@@ -304,57 +315,59 @@ mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
     from mbus4_rows1
 ),
-mbus4_call1_subscribers as materialized (
-    select mbus4_hstore.hstore(
-        pg_catalog.array_agg(q.queue),
-        pg_catalog.array_agg(
-            array(
-                select case when c.target is null and c.selector_id is null then c.id end
-                from mbus4.consumer c
-                where c.qname = q.queue
-            )::text
-        )
-    ) as consumers
-    from (select pg_catalog.lower(a.qname collate "C") as queue from mbus4_call1_args a where a.qname is not null group by 1) q
-),
 mbus4_call1_posted as materialized (
-    select w.n, w.id, w.queue, w.added as at, w.added, w.delayed_until, w.expires, w.properties, w.data,
+    select a.n,
         case
-            when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-            else mbus4.at_subscribers_276b417f(
-                '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data, null,
-                true
+            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
             )
-        end as consumers
-    from (
-        select a.n,
-            case
-                when pg_catalog.pg_try_advisory_xact_lock_shared(
-                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
-                )
-                    then pg_catalog.nextval('mbus4.post_id')
-                when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
-            end as id,
-            pg_catalog.clock_timestamp() as added,
-            ((select r.consumers from mbus4_call1_subscribers r) operator(mbus4_hstore.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
-            pg_catalog.lower(a.qname collate "C") as queue,
-            a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data as data
-        from mbus4_call1_args a
-        offset 0
-    ) w
-    offset 0
+                then pg_catalog.nextval('mbus4.post_id')
+            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+        end as id,
+        pg_catalog.clock_timestamp() as added,
+        pg_catalog.lower(a.qname collate "C") as queue,
+        a.delayed_until::timestamptz as delayed_until,
+        a.expires::timestamptz as expires, a.properties, a.data as data
+    from mbus4_call1_args a
 ),
 mbus4_call1_stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added, p.expires, p.properties, p.data
-    from mbus4_call1_posted p
+    select p.id, consumer_id, p.added, p.added, p.expires, p.properties, p.data
+    from (
+        select p.*, c.consumer_id, c.rest
+        from mbus4_call1_posted p full
+        join (
+            select q.queue, c.consumer_id, c.rest
+            from (select distinct p.queue from mbus4_call1_posted p) q
+            cross join lateral (
+                select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+                from mbus4.consumer c
+                where c.qname = q.queue
+                offset 0
+            ) c
+        ) c on c.queue = p.queue
+        order by p.id
+        offset 0
+    ) p
+    where coalesce(
+        case
+            when consumer_id is not null
+                then rest is null
+                or mbus4.receives(
+                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
+                )
+        end,
+        mbus4.at_post_given_f86b2bd8(
+            '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
+            false
+        ) is null
+    )
 ),
 mbus4_call1 as (
     select p.n,
         p.queue || '.' || pg_catalog.current_database() || '.' || case
-            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000)::bigint::text
+            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000)::bigint::text
             else ''
         end || p.id as post
     from mbus4_call1_posted p
@@ -364,12 +377,12 @@ from mbus4_rows1
 left join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
 order by mbus4_rows1.n;
 -- where there is in the database:
-create or replace function mbus4.at_subscribers_276b417f(
+create or replace function mbus4.at_post_given_f86b2bd8(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
-) returns bigint[] language plpgsql volatile
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_ids is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain is null or mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2038-01-01Z' then (pg_catalog.date_part('epoch', (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2200-01-01Z' then (extract(epoch from (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(mbus4_hstore.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(mbus4_hstore.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(mbus4_hstore.@>) c.asks_properties) and (c.asks_data is null or $10 operator(mbus4_hstore.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.copy_along_triggers($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 
 # Two calls in one statement.
 select mbus4.post_orders('id=>1'), mbus4.post_audit('id=>1', properties => 'by=>me')
@@ -378,114 +391,114 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
     select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call1_stored as (
-    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
-    select w.id,
-        pg_catalog.unnest(
-            case
-                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                else mbus4.at_subscribers_276b417f(
-                    '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
-                    null, true
-                )
-            end
-        ),
-        w.added, w.added, w.expires, w.properties, w.data
-    from (
-        select case
+mbus4_call1_posted as materialized (
+    select a.n,
+        case
             when pg_catalog.pg_try_advisory_xact_lock_shared(
                 1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
             )
                 then pg_catalog.nextval('mbus4.post_id')
             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
         end as id,
-            pg_catalog.clock_timestamp() as added,
-            array(
-                select case when c.target is null and c.selector_id is null then c.id end
-                from mbus4.consumer c
-                where c.qname = pg_catalog.lower(a.qname collate "C")
-            ) as consumers,
-            pg_catalog.lower(a.qname collate "C") as queue,
-            a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data as data
-        from mbus4_call1_args a
+        pg_catalog.clock_timestamp() as added,
+        pg_catalog.lower(a.qname collate "C") as queue,
+        a.delayed_until::timestamptz as delayed_until,
+        a.expires::timestamptz as expires, a.properties, a.data as data
+    from mbus4_call1_args a
+),
+mbus4_call1_stored as (
+    insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
+    select p.id, consumer_id, p.added, p.added, p.expires, p.properties, p.data
+    from mbus4_call1_posted p
+    left join lateral (
+        select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+        from mbus4.consumer c
+        where c.qname = p.queue
         offset 0
-    ) w
-    returning pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || case
-        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
-        else ''
-    end || m.id as iid
+    ) c on true
+    where coalesce(
+        case
+            when consumer_id is not null
+                then rest is null
+                or mbus4.receives(
+                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
+                )
+        end,
+        mbus4.at_post_given_f86b2bd8(
+            '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
+            false
+        ) is null
+    )
 ),
 mbus4_call1 as (
-    select 1::bigint as n,
-        coalesce(
-            (select s.iid from mbus4_call1_stored s limit 1),
-            pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
-                extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-            )::bigint || pg_catalog.nextval('mbus4.post_id')
-        ) as post
+    select p.n,
+        p.queue || '.' || pg_catalog.current_database() || '.' || case
+            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000)::bigint::text
+            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000)::bigint::text
+            else ''
+        end || p.id as post
+    from mbus4_call1_posted p
 ),
 mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
     select 1::bigint, ('audit')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, ('by=>me')::public.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call2_stored as (
-    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
-    select w.id,
-        pg_catalog.unnest(
-            case
-                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                else mbus4.at_subscribers_276b417f(
-                    '2 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
-                    null, true
-                )
-            end
-        ),
-        w.added, w.added, w.expires, w.properties, w.data
-    from (
-        select case
+mbus4_call2_posted as materialized (
+    select a.n,
+        case
             when pg_catalog.pg_try_advisory_xact_lock_shared(
                 1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
             )
                 then pg_catalog.nextval('mbus4.post_id')
             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
         end as id,
-            pg_catalog.clock_timestamp() as added,
-            array(
-                select case when c.target is null and c.selector_id is null then c.id end
-                from mbus4.consumer c
-                where c.qname = pg_catalog.lower(a.qname collate "C")
-            ) as consumers,
-            pg_catalog.lower(a.qname collate "C") as queue,
-            a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data as data
-        from mbus4_call2_args a
+        pg_catalog.clock_timestamp() as added,
+        pg_catalog.lower(a.qname collate "C") as queue,
+        a.delayed_until::timestamptz as delayed_until,
+        a.expires::timestamptz as expires, a.properties, a.data as data
+    from mbus4_call2_args a
+),
+mbus4_call2_stored as (
+    insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
+    select p.id, consumer_id, p.added, p.added, p.expires, p.properties, p.data
+    from mbus4_call2_posted p
+    left join lateral (
+        select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+        from mbus4.consumer c
+        where c.qname = p.queue
         offset 0
-    ) w
-    returning pg_catalog.lower(('audit')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || case
-        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
-        else ''
-    end || m.id as iid
+    ) c on true
+    where coalesce(
+        case
+            when consumer_id is not null
+                then rest is null
+                or mbus4.receives(
+                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
+                )
+        end,
+        mbus4.at_post_given_f86b2bd8(
+            '2 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
+            false
+        ) is null
+    )
 ),
 mbus4_call2 as (
-    select 1::bigint as n,
-        coalesce(
-            (select s.iid from mbus4_call2_stored s limit 1),
-            pg_catalog.lower(('audit')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
-                extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-            )::bigint || pg_catalog.nextval('mbus4.post_id')
-        ) as post
+    select p.n,
+        p.queue || '.' || pg_catalog.current_database() || '.' || case
+            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000)::bigint::text
+            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000)::bigint::text
+            else ''
+        end || p.id as post
+    from mbus4_call2_posted p
 )
 select (select "post" as "post_orders" from mbus4_call1), (select "post" as "post_audit" from mbus4_call2);
 -- where there is in the database:
-create or replace function mbus4.at_subscribers_276b417f(
+create or replace function mbus4.at_post_given_f86b2bd8(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
-) returns bigint[] language plpgsql volatile
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_ids is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain is null or mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2038-01-01Z' then (pg_catalog.date_part('epoch', (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2200-01-01Z' then (extract(epoch from (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(mbus4_hstore.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(mbus4_hstore.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(mbus4_hstore.@>) c.asks_properties) and (c.asks_data is null or $10 operator(mbus4_hstore.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.copy_along_triggers($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 
 # More than eight calls share their WITH queries.
 values (mbus4.post('a', '')), (mbus4.post('b', '')), (mbus4.post('c', '')), (mbus4.post('d', '')), (mbus4.post('e', '')), (mbus4.post('f', '')), (mbus4.post('g', '')), (mbus4.post('h', '')), (mbus4.post('i', ''))
@@ -528,57 +541,59 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
             null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         )
 ),
-mbus4_call1_subscribers as materialized (
-    select mbus4_hstore.hstore(
-        pg_catalog.array_agg(q.queue),
-        pg_catalog.array_agg(
-            array(
-                select case when c.target is null and c.selector_id is null then c.id end
-                from mbus4.consumer c
-                where c.qname = q.queue
-            )::text
-        )
-    ) as consumers
-    from (select pg_catalog.lower(a.qname collate "C") as queue from mbus4_call1_args a where a.qname is not null group by 1) q
-),
 mbus4_call1_posted as materialized (
-    select w.n, w.id, w.queue, w.added as at, w.added, w.delayed_until, w.expires, w.properties, w.data,
+    select a.n,
         case
-            when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-            else mbus4.at_subscribers_276b417f(
-                ''||w.n||' _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties,
-                w.data, null, true
+            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
             )
-        end as consumers
-    from (
-        select a.n,
-            case
-                when pg_catalog.pg_try_advisory_xact_lock_shared(
-                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
-                )
-                    then pg_catalog.nextval('mbus4.post_id')
-                when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
-            end as id,
-            pg_catalog.clock_timestamp() as added,
-            ((select r.consumers from mbus4_call1_subscribers r) operator(mbus4_hstore.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
-            pg_catalog.lower(a.qname collate "C") as queue,
-            a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data as data
-        from mbus4_call1_args a
-        offset 0
-    ) w
-    offset 0
+                then pg_catalog.nextval('mbus4.post_id')
+            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+        end as id,
+        pg_catalog.clock_timestamp() as added,
+        pg_catalog.lower(a.qname collate "C") as queue,
+        a.delayed_until::timestamptz as delayed_until,
+        a.expires::timestamptz as expires, a.properties, a.data as data
+    from mbus4_call1_args a
 ),
 mbus4_call1_stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added, p.expires, p.properties, p.data
-    from mbus4_call1_posted p
+    select p.id, consumer_id, p.added, p.added, p.expires, p.properties, p.data
+    from (
+        select p.*, c.consumer_id, c.rest
+        from mbus4_call1_posted p full
+        join (
+            select q.queue, c.consumer_id, c.rest
+            from (select distinct p.queue from mbus4_call1_posted p) q
+            cross join lateral (
+                select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
+                from mbus4.consumer c
+                where c.qname = q.queue
+                offset 0
+            ) c
+        ) c on c.queue = p.queue
+        order by p.id
+        offset 0
+    ) p
+    where coalesce(
+        case
+            when consumer_id is not null
+                then rest is null
+                or mbus4.receives(
+                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
+                )
+        end,
+        mbus4.at_post_given_f86b2bd8(
+            ''||p.n||' _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data,
+            null, false
+        ) is null
+    )
 ),
 mbus4_call1 as (
     select p.n,
         p.queue || '.' || pg_catalog.current_database() || '.' || case
-            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000)::bigint::text
+            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000)::bigint::text
             else ''
         end || p.id as post
     from mbus4_call1_posted p
@@ -593,9 +608,9 @@ values ((select "post" as "post" from mbus4_call1 where n = 1 and pg_catalog.clo
     ((select "post" as "post" from mbus4_call1 where n = 8 and pg_catalog.clock_timestamp() is not null)),
     ((select "post" as "post" from mbus4_call1 where n = 9 and pg_catalog.clock_timestamp() is not null));
 -- where there is in the database:
-create or replace function mbus4.at_subscribers_276b417f(
+create or replace function mbus4.at_post_given_f86b2bd8(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
-) returns bigint[] language plpgsql volatile
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_ids is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain is null or mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2038-01-01Z' then (pg_catalog.date_part('epoch', (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text when (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end) < '2200-01-01Z' then (extract(epoch from (case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(mbus4_hstore.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(mbus4_hstore.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(mbus4_hstore.@>) c.asks_properties) and (c.asks_data is null or $10 operator(mbus4_hstore.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.copy_along_triggers($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
