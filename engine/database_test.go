@@ -33,8 +33,8 @@ func TestDatabaseInstallsOnce(t *testing.T) {
 	}
 	wg.Wait()
 	conn := enginetest.Connect(t, name)
-	if n := enginetest.One[int](t, conn, "select count(*) from mbus4.schema_version"); n != enginetest.Newest {
-		t.Errorf("%d versions recorded, want %d", n, enginetest.Newest)
+	if n := enginetest.One[int](t, conn, "select count(*) from mbus4.schema_version"); n != 1 {
+		t.Errorf("%d versions recorded", n)
 	}
 	if n := enginetest.One[int](t, conn, "select count(*) from mbus4.consumer where qname = 'dmq' and name = 'default'"); n != 1 {
 		t.Errorf("%d consumers of dmq, want 1", n)

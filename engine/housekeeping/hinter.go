@@ -152,8 +152,8 @@ func (h *hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return leads, err
 }
 
-// postersOfMessages are those who may have posted. Older programs draw from mbus4.message_id; who
-// makes a consumer may post to it before anybody sees it.
+// postersOfMessages are those who may have posted. Who does not get the lock of a queue's class draws from
+// mbus4.message_id, too; who makes a consumer may post to it before anybody sees it.
 var postersOfMessages = sequences{any: []string{"mbus4.message_id", "mbus4.consumer_id_seq"}, byClass: "mbus4.post_id"} //nolint:gochecknoglobals // a constant
 
 const readClassesSQL = `

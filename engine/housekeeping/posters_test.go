@@ -37,7 +37,7 @@ func TestOpenPosterHoldsBackItsQueues(t *testing.T) {
 	}{
 		"posts":                              {post: late},
 		"posts to a queue of the same class": {post: late, same: true, others: true},
-		"posts by an older program": {post: func(t *testing.T, to *queue, poster *pgx.Conn) {
+		"posts without the lock of a class": {post: func(t *testing.T, to *queue, poster *pgx.Conn) {
 			t.Helper()
 			enginetest.Exec(t, poster, `insert into mbus4.message (id, consumer_id, available_at, added, iid)
 				select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), 'late'`, to.consumer)

@@ -120,7 +120,7 @@ func TestCountsRights(t *testing.T) {
 			t.Error(view)
 		}
 	}
-	if enginetest.One[bool](t, conn, "select has_function_privilege('public', 'mbus4.consumer_counts()', 'execute')") {
+	if enginetest.One[bool](t, conn, "select has_function_privilege('public', 'mbus4.states_of_consumers()', 'execute')") {
 		t.Error("anybody may count")
 	}
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"context"
 	"fmt"
+	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
@@ -34,17 +35,17 @@ func WithSteps(how Options, texts ...string) (Options, int, error) {
 	return how, steps[len(steps)-1].version, err
 }
 
-// UpTo leaves out the steps after a version.
-func UpTo(how Options, version int) (Options, error) {
-	steps, err := allSteps()
-	for i, s := range steps {
-		if s.version > version {
-			steps = steps[:i]
-			break
-		}
+// AddStep adds a step to the program's own until the test, which must not be parallel, is over, and gives the new version.
+func AddStep(t *testing.T, text string) int {
+	t.Helper()
+	how, newest, err := WithSteps(Options{}, text)
+	if err != nil {
+		t.Fatal(err)
 	}
-	how.steps = steps
-	return how, err
+	own := allSteps
+	allSteps = func() ([]step, error) { return how.steps, nil }
+	t.Cleanup(func() { allSteps = own })
+	return newest
 }
 
 // InstallWith installs the schema with a further step.

@@ -119,6 +119,9 @@ func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return in, fmt.Errorf("reading the version of schema mbus4: %w", err)
 	}
+	if in.version > 0 && in.version < baselineVersion {
+		in.version, in.unreleased = 0, true
+	}
 	return in, nil
 }
 

@@ -28,17 +28,17 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 		   and pg_catalog.has_any_column_privilege('mbus4.message', 'update')
 		   and pg_catalog.has_table_privilege('mbus4.consumer', 'select')
 		   and pg_catalog.has_table_privilege('mbus4.queue', 'select')
-		   and coalesce(pg_catalog.has_any_column_privilege(pg_catalog.to_regclass('mbus4.semaphore_task')::oid, 'update'), true)
-		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.semaphore_change')::oid, 'delete'), true) -- null: an old version
-		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.view_insert')::oid, 'delete'), true)
-		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.service')::oid, 'update'), true)
-		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.selector')::oid, 'insert'), true)
-		   and coalesce(pg_catalog.has_any_column_privilege(pg_catalog.to_regclass('mbus4.schedule')::oid, 'update'), true)
+		   and pg_catalog.has_any_column_privilege('mbus4.semaphore_task', 'update')
+		   and pg_catalog.has_table_privilege('mbus4.semaphore_change', 'delete')
+		   and pg_catalog.has_table_privilege('mbus4.view_insert', 'delete')
+		   and pg_catalog.has_table_privilege('mbus4.service', 'update')
+		   and pg_catalog.has_table_privilege('mbus4.selector', 'insert')
+		   and pg_catalog.has_any_column_privilege('mbus4.schedule', 'update')
 		   and pg_catalog.has_sequence_privilege('mbus4.message_id', 'select')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'update')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'select')
-		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.work_queue')::oid, 'select'), true)
-		   and coalesce(pg_catalog.has_sequence_privilege(pg_catalog.to_regclass('mbus4.hint_work')::oid, 'update'), true)`).Scan(&ok)
+		   and pg_catalog.has_table_privilege('mbus4.work_queue', 'select')
+		   and pg_catalog.has_sequence_privilege('mbus4.hint_work', 'update')`).Scan(&ok)
 	if err != nil {
 		return false, fmt.Errorf("checking the rights on schema mbus4: %w", err)
 	}
@@ -54,9 +54,9 @@ func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 		where rolname = 'mbus4_user'
 		      and pg_catalog.has_schema_privilege(oid, 'mbus4', 'usage')
 		      and pg_catalog.has_sequence_privilege(oid, 'mbus4.hint_0', 'select')
-		      and coalesce(pg_catalog.has_table_privilege(oid, pg_catalog.to_regclass('mbus4.work_queue')::oid, 'select'), false)
-		      and coalesce(pg_catalog.has_table_privilege(oid, pg_catalog.to_regclass('mbus4.semaphore')::oid, 'select'), false)
-		      and coalesce(pg_catalog.has_table_privilege(oid, pg_catalog.to_regclass('mbus4.selector')::oid, 'select'), false)
+		      and pg_catalog.has_table_privilege(oid, 'mbus4.work_queue', 'select')
+		      and pg_catalog.has_table_privilege(oid, 'mbus4.semaphore', 'select')
+		      and pg_catalog.has_table_privilege(oid, 'mbus4.selector', 'select')
 		   or rolname = 'mbus4_admin'
 		      and pg_catalog.has_table_privilege(oid, 'mbus4.consumer', 'insert')
 		      and coalesce(pg_catalog.has_schema_privilege(oid, pg_catalog.to_regnamespace('mbus4_views')::oid, 'create'), false)

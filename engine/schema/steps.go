@@ -14,14 +14,13 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// The schema's first version is made by the files in baseline, in the order of their names and in
-// one transaction. Each later version is made by one step, steps/<version>_<what>.sql, beginning
-// with 0002. See docs/adr/0013-upgrades.md.
+// The schema is made by the files in baseline, in the order of their names and in one transaction. Each later version is
+// made by one step, steps/<version>_<what>.sql. See docs/adr/0013-upgrades.md.
 
 //go:embed baseline/*.sql
 var baselineFiles embed.FS
 
-//go:embed steps/*.sql
+//go:embed steps
 var stepFiles embed.FS
 
 // HintSlots is the number of hint sequences; consumers share them by id modulo this number. The
@@ -29,11 +28,12 @@ var stepFiles embed.FS
 const HintSlots = 128
 
 const (
-	// baselineVersion is the version of the schema that baseline makes.
-	baselineVersion = 1
+	// baselineVersion is the version of the schema that baseline makes. Those before were made by programs from before the
+	// first release.
+	baselineVersion = 18
 	// oldestServed is the oldest version of the schema that this program can work with, as it has
 	// to where a step waits for clients, and with --no-init.
-	oldestServed = 17 // mbus4.receives
+	oldestServed = 18
 )
 
 // step is one numbered change of the schema.

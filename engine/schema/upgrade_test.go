@@ -22,17 +22,20 @@ import (
 // A schema that a program from before the first release made is refused and left as it is.
 func TestInitRefusesUnreleasedSchema(t *testing.T) {
 	t.Parallel()
-	name := enginetest.NewDatabase(t)
-	conn := enginetest.Connect(t, name)
-	enginetest.Exec(t, conn, "create schema mbus4")
-	enginetest.Exec(t, conn, "create table mbus4.schema_version (version int primary key, applied timestamptz default now(), program text not null)")
-	enginetest.Exec(t, conn, "insert into mbus4.schema_version (version, program) values (17, 'early')")
-	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
-	if e := enginetest.Refused(t, err, "55000"); !strings.Contains(e.Message, "before its first release") || !strings.Contains(e.Hint, "drop the schemas") {
-		t.Errorf("got %v, hint %s", e, e.Hint)
-	}
-	if n := enginetest.One[int](t, conn, "select count(*) from pg_class where relnamespace = 'mbus4'::regnamespace and relkind = 'r'"); n != 1 {
-		t.Errorf("%d tables", n)
+	for what, made := range map[string]string{
+		"without a schema for hstore": "create schema mbus4; create table mbus4.schema_version (version int primary key, applied timestamptz default now(), program text not null)",
+		"with one":                    "create schema mbus4_hstore; create schema mbus4; create table mbus4.schema_version (version int primary key, oldest int not null default 17, program text not null)",
+	} {
+		name := enginetest.NewDatabase(t)
+		conn := enginetest.Connect(t, name)
+		enginetest.Exec(t, conn, made+"; insert into mbus4.schema_version (version, program) values (17, 'early')")
+		_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
+		if e := enginetest.Refused(t, err, "55000"); !strings.Contains(e.Message, "before its first release") || !strings.Contains(e.Hint, "drop the schemas") {
+			t.Errorf("%s: got %v, hint %s", what, e, e.Hint)
+		}
+		if n := enginetest.One[int](t, conn, "select count(*) from pg_class where relnamespace = 'mbus4'::regnamespace and relkind = 'r'"); n != 1 {
+			t.Errorf("%s: %d tables", what, n)
+		}
 	}
 }
 
@@ -152,12 +155,9 @@ func TestStepGivesWay(t *testing.T) {
 
 // What was left when a database was opened is done later, beside the traffic.
 func TestStepsLeftAreDoneLater(t *testing.T) {
-	t.Parallel()
 	name := enginetest.Installed(t)
 	conn := enginetest.Connect(t, name)
-	newest := enginetest.Newest
-	// As if this program's last step were missing.
-	enginetest.Exec(t, conn, fmt.Sprintf("delete from mbus4.schema_version where version = %d", newest))
+	newest := schema.AddStep(t, "create table mbus4.first ();") // so it is not parallel
 	enginetest.Exec(t, conn, "begin; lock mbus4.upgrade_lock")
 	e := served.Open(t, engine.Options{})
 	opened := make(chan error, 1)
@@ -281,37 +281,11 @@ func TestSQL(t *testing.T) {
 	}
 }
 
-// Ids go on where those of older programs never come, and who may draw the one kind may draw the other.
-func TestIDsAfterUpgrade(t *testing.T) {
+// Ids of messages begin where what message_id gives never comes.
+func TestIDs(t *testing.T) {
 	t.Parallel()
-	name := enginetest.NewDatabase(t)
-	conn := enginetest.Connect(t, name)
-	role := enginetest.NewRole(t, name)
-	how, err := schema.UpTo(schema.Options{Parser: parse.New()}, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The functions of this program ask for more.
-	_, _, err = schema.Prepare(enginetest.Context(t), conn, how, zap.NewNop())
-	if version := enginetest.One[int](t, conn, "select max(version) from mbus4.schema_version"); version != 4 {
-		t.Fatalf("version %d: %v", version, err)
-	}
-	enginetest.Exec(t, conn, "grant usage on sequence mbus4.message_id to "+role)
-	enginetest.Exec(t, conn, "select setval('mbus4.message_id', 12345)")
-	enginetest.Prepare(t, conn)
-	if id := enginetest.One[int64](t, conn, "select nextval('mbus4.post_id')"); id != 1_000_012_346 {
-		t.Errorf("the first id is %d", id)
-	}
-	if old := enginetest.One[int64](t, conn, "select nextval('mbus4.message_id')"); old != 12_346 {
-		t.Errorf("older programs draw %d", old)
-	}
-	for what, want := range map[string]bool{"usage": true, "update": false} {
-		if enginetest.One[bool](t, conn, "select has_sequence_privilege($1, 'mbus4.post_id', $2)", role, what) != want {
-			t.Errorf("%s: want %t", what, want)
-		}
-	}
-	fresh := enginetest.Connect(t, enginetest.Installed(t))
-	if ids := enginetest.One[string](t, fresh, "select nextval('mbus4.post_id') || ' ' || nextval('mbus4.message_id')"); ids != "1 1000000000000001" {
-		t.Errorf("in a new schema the first ids are %s", ids)
+	conn := enginetest.Connect(t, enginetest.Installed(t))
+	if ids := enginetest.One[string](t, conn, "select nextval('mbus4.post_id') || ' ' || nextval('mbus4.message_id')"); ids != "1 1000000000000001" {
+		t.Errorf("the first ids are %s", ids)
 	}
 }

@@ -2,7 +2,7 @@
 -- lives in, .Slots are the numbers of the hint sequences. The files run in the order of their names, in one transaction.
 -- Whatever columns legacy code reads bear the names that it reads: queue.qname, consumer.qname, consumer.added.
 
--- The schema itself exists already: it is made, under the same lock, together with the table upgrade_lock. See migrate.go.
+-- The schema itself exists already: it is made, under the same lock, together with the table upgrade_lock. See bootstrap.go.
 create table mbus4.schema_version (
     version int not null primary key,
     oldest  int not null, -- the newest version of the oldest program that can still use the database
@@ -33,8 +33,9 @@ create table mbus4.queue (
     owner         bigint,
     owner_role    oid,
     owner_started timestamptz,
+    paused        timestamptz, -- since when, as a whole: what consumers begin with that are created later
     check ((kind = 'temp') = (owner is not null))
-);
+) with (vacuum_truncate = off);
 
 -- The texts of selectors that consumers and triggers use or are about to, and what selector.Compile made of
 -- them. Clients read it. A row is made before the statement that refers to it runs; see Selectors.
@@ -55,7 +56,7 @@ create table mbus4.selector (
     major      int not null,                -- and the server's for which it was made
     maker      name not null,               -- the login role of the session that asked first
     wanted     timestamptz not null default now() -- when it was last asked for, within a minute
-);
+) with (vacuum_truncate = off);
 create index selector_wanted on mbus4.selector (wanted);
 create index selector_maker on mbus4.selector (maker);
 
@@ -81,13 +82,44 @@ create table mbus4.consumer (
     -- It takes the selector's condition to decide.
     general         boolean not null
         generated always as (selector_id is not null and asks_headers is null and asks_properties is null and asks_data is null) stored,
+    -- The number of its own hint, a sequence as the others; null: it has that of id % 128, which goes on to count it. Housekeeping gives
+    -- it out where consumers would share one: see engine/housekeeping/ownhints.go.
+    hint            int check (hint between 128 and 4095),
+    -- Its policy for leases and retries; null: what part/policy.sql of package calls says.
+    max_attempts    int check (max_attempts > 0),
+    backoff         interval,
+    max_backoff     interval,
+    jitter          double precision,
+    lease           interval,
+    -- Since when it gets nothing; null: it is not paused. Who consumes looks for a paused consumer's messages under an id that no
+    -- consumer has: see receiver of package calls.
+    paused          timestamptz,
     unique (qname, name),
     check (case when target is null then queue_id is not null else name = 'TRIGGER ' || target end)
-);
+) with (vacuum_truncate = off);
 create index consumer_queue_id on mbus4.consumer (queue_id);
 create index consumer_selector_id on mbus4.consumer (selector_id) where selector_id is not null;
 
+-- What ANALYZE saw says nothing: a queue may have one consumer, or nearly all that there are.
+alter table mbus4.consumer
+    alter column qname set statistics 0,
+    alter column queue_id set statistics 0,
+    alter column target set statistics 0;
+
 {{.Check}}
+
+-- Some pages that stay: a plan made while there are few names would read them all, and stay when there are many (see mbus4.message).
+alter table mbus4.queue add column filler text; -- the names would fill the indexes, too
+insert into mbus4.queue (id, qname, consumers_cnt, filler) overriding system value
+select -n, '-' || n, 0, repeat(md5(n::text), 32) from generate_series(1, 120) n;
+delete from mbus4.queue where id < 0;
+alter table mbus4.queue drop column filler;
+insert into mbus4.consumer (id, qname, name, target, selector) overriding system value
+select -n, '-' || n, 'TRIGGER ', '', repeat(md5(n::text), 32) from generate_series(1, 120) n;
+delete from mbus4.consumer where id < 0;
+insert into mbus4.selector (id, text, condition, can_fail, version, major, maker)
+select -n, '', repeat(md5(n::text), 32), false, 0, 0, '' from generate_series(1, 120) n;
+delete from mbus4.selector where maker = '';
 
 insert into mbus4.queue (qname, consumers_cnt, kind) values ('dmq', 1, 'dmq');
 insert into mbus4.consumer (id, queue_id, qname, name) overriding system value

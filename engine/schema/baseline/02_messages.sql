@@ -1,6 +1,10 @@
 -- Messages, and the hints where to start looking.
 
-create sequence mbus4.message_id as bigint;
+-- The ids of messages are drawn from post_id. Who draws one for a queue takes first the advisory lock (1835169140, hashtext(queue) & 63),
+-- shared, for the rest of its transaction; who cannot get it draws from message_id first, whose lock stands for all queues. What is drawn from
+-- there lies far from the ids of messages: these must differ where times are equal. See engine/housekeeping/posters.go.
+create sequence mbus4.post_id as bigint;
+create sequence mbus4.message_id as bigint start 1000000000000001;
 
 -- One row per message and consumer that is to get it. Rows are inserted and deleted, never updated.
 -- No foreign key: a post must not lock the row of its consumer. What a dropped consumer leaves
@@ -41,6 +45,7 @@ create table mbus4.message (
 );
 create index message_expires on mbus4.message (expires) where expires is not null and consumer_id <> 1; -- not in dmq
 create unique index message_iid on mbus4.message (iid, consumer_id) where iid is not null;
+create index message_after on mbus4.message (id) where after is not null;
 
 -- A queue's size changes faster than statistics do: whatever ANALYZE saw (an empty table, one queue
 -- with a million messages) is wrong a minute later. Without column statistics the planner takes its

@@ -5,9 +5,10 @@
 -- poster, and what waits for others (its available_at changes), needs a column and an index. A stored
 -- one is found by either; see mbus4.undelivered.
 
--- No backslash: a body is read again in each session, and with standard_conforming_strings off one escapes.
-create function mbus4.place_of_iid(iid text, out queue text, out available_at timestamptz, out id bigint)
-language sql stable parallel safe
+-- Where an iid that nobody chose says that its message stands. No backslash: a body is read again in each session, and with
+-- standard_conforming_strings off one escapes.
+create function mbus4.places_of_iid(iid text, out queue text, out available_at timestamptz, out id bigint) returns setof record
+language sql stable parallel safe rows 1
 as $$
     select pg_catalog.left(iid, -(pg_catalog.length(n) + 2 + pg_catalog.length(pg_catalog.current_database()))),
            timestamptz 'epoch' + pg_catalog.left(n, 16)::bigint * interval '1 microsecond',
@@ -17,27 +18,61 @@ as $$
         = '.' || pg_catalog.current_database() || '.' || n
 $$;
 
--- The copies of a message that somebody is still to get. What lies in dmq (consumer 1) does not expire.
+-- Of a message that cannot be delivered yet: whether that is because somebody has a lease on it. What was delayed by who posted it or by
+-- retry, and what was woken, is available when it is due; a lease moves the one and not the other. There is no column for
+-- leases: see docs/adr/0019-leases.md.
+create function mbus4.is_leased(available_at timestamptz, delayed_until timestamptz, headers {{.Hstore}}.hstore) returns boolean
+language sql immutable parallel safe
+as $$ select $1 is distinct from $2 and coalesce({{.Bound}}.exist($3, 'retry.attempt'), false) $$;
+
+-- The copies of a message that somebody is still to get. What lies in dmq (consumer 1) does not expire, nor does what is leased, which has its iid stored: it is
+-- there until the lease ends.
 create function mbus4.undelivered(iid text) returns setof mbus4.message
 language sql stable parallel safe rows 2
 as $$
     select m.*
     from mbus4.message m
     where m.iid = $1
-      and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+      and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1
+           or m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers))
       and exists (select from mbus4.consumer c where c.id = m.consumer_id)
     union all
     select m.*
-    from mbus4.place_of_iid($1) p
+    from mbus4.places_of_iid($1) p
     join mbus4.consumer c on c.qname = p.queue
     join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
     where m.iid is null and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
 $$;
 
--- Whether one of the messages is still to be delivered to somebody.
-create function mbus4.any_undelivered(iids text[]) returns boolean
-language sql stable parallel safe
-as $$ select exists (select from pg_catalog.unnest($1) i (iid) cross join lateral mbus4.undelivered(i.iid)) $$;
+-- Whether one of the messages is still to be delivered to somebody. Its plans stay in the session: the body of a function in SQL that does not become part of
+-- the query that asks is parsed and planned each time.
+create function mbus4.awaits_delivery(iids text[]) returns boolean
+language plpgsql stable parallel safe
+as $$
+declare
+    mbus4_iid text;
+begin
+    foreach mbus4_iid in array coalesce($1, '{}') loop
+        if exists (select from mbus4.message m
+                   where m.iid = mbus4_iid
+                     and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1
+                          or m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers))
+                     and exists (select from mbus4.consumer c where c.id = m.consumer_id)) then
+            return true;
+        end if;
+        if mbus4_iid ~ '[.][1-9][0-9]{16,33}$' then -- it may say where the message stands; by itself, for what is not reached is not set up
+            if exists (
+                    select from mbus4.places_of_iid(mbus4_iid) p
+                    join mbus4.consumer c on c.qname = p.queue
+                    join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
+                    where m.iid is null and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)) then
+                return true;
+            end if;
+        end if;
+    end loop;
+    return false;
+end
+$$;
 
 -- The columns of a message that follow from others. The planner puts their text in the place of a call, but
 -- only where the column is asked for.

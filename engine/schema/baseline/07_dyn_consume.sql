@@ -13,7 +13,6 @@ as $$
         || $1 || pg_catalog.chr(10) || ']) is null'))
 $$;
 
-
 -- The text of a query for the addresses of the first messages of a consumer that meet a selector. The selector is
 -- read as the session reads it. It is a filter of the index scan, in a CASE of which the planner expects that most rows
 -- pass, and to the limit something is added that it cannot see to be zero, or it would fetch and sort a whole backlog.

@@ -53,6 +53,7 @@ create table mbus4.service (
     role    oid,
     started timestamptz
 );
+
 insert into mbus4.service (name) values ('hinter'), ('granter'), ('upgrade');
 
 -- Makes a temporary queue of this session. With the rights of the schema's owner: whoever may post and

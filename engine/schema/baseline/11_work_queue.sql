@@ -8,7 +8,10 @@ create table mbus4.work_queue (
     -- also the order, before the id: a failed row must not stand in the way of others.
     attempts        int not null default 0,
     last_error      text,
-    next_attempt_at timestamptz not null default pg_catalog.now()
+    next_attempt_at timestamptz not null default pg_catalog.clock_timestamp(), -- after the id is drawn: see hint_work
+    -- Nobody has claimed it yet. A row that was claimed may come back to its old place in the order. So those that never were stand by
+    -- themselves, and claiming begins at the first of them, however many that came before are gone. An index of both kinds would give the planner a choice.
+    fresh           boolean not null default true
 ) with (
     fillfactor = 100,
     autovacuum_vacuum_scale_factor = 0,
@@ -18,8 +21,12 @@ create table mbus4.work_queue (
     vacuum_index_cleanup = on,
     vacuum_truncate = off
 );
-create index work_queue_next on mbus4.work_queue (next_attempt_at, id) where process_id is null;
+create index work_queue_fresh on mbus4.work_queue (next_attempt_at, id) where process_id is null and fresh;
+create index work_queue_again on mbus4.work_queue (next_attempt_at, id) where process_id is null and not fresh;
 create index work_queue_claimed on mbus4.work_queue (process_id) where process_id is not null;
+
+-- Microseconds since 1970 below which no fresh row is live; 0: unknown. See workHint of package housekeeping.
+create sequence mbus4.hint_work as bigint minvalue 0 start 0;
 
 -- A queue's size changes faster than statistics do: see mbus4.message.
 alter table mbus4.work_queue
@@ -28,10 +35,32 @@ alter table mbus4.work_queue
     alter column process_id set statistics 0,
     alter column attempts set statistics 0,
     alter column last_error set statistics 0,
-    alter column next_attempt_at set statistics 0;
+    alter column next_attempt_at set statistics 0,
+    alter column fresh set statistics 0;
 insert into mbus4.work_queue (id, payload) overriding system value
 select -n, pg_catalog.to_jsonb(repeat(md5(n::text), 32)) from generate_series(1, 400) n;
 delete from mbus4.work_queue;
+
+-- What is put into the past by hand stands with those that come back.
+create function mbus4.work_placed() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    new.fresh := false;
+    return new;
+end
+$$;
+
+create trigger work_added before insert on mbus4.work_queue
+for each row when (new.fresh and new.next_attempt_at < pg_catalog.clock_timestamp() - interval '0.1 s') execute function mbus4.work_placed();
+
+create trigger work_moved before update of next_attempt_at on mbus4.work_queue
+for each row when (new.fresh and new.next_attempt_at < old.next_attempt_at) execute function mbus4.work_placed();
+
+-- So does what is claimed by hand.
+create trigger work_claimed before update of process_id on mbus4.work_queue
+for each row when (new.fresh and new.process_id is not null) execute function mbus4.work_placed();
 
 -- What get_next_message yields.
 create type mbus4.work_message as (id bigint, payload jsonb);

@@ -2,7 +2,7 @@
 
 grant usage on schema mbus4 to mbus4_user;
 grant select on mbus4.queue, mbus4.consumer, mbus4.selector, mbus4.selector_errors to mbus4_user;
-grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts(), mbus4.circles(), mbus4.consumer_counts(), mbus4.counts_of_consumers(), mbus4.reasons(text), mbus4.states_of_consumers(), mbus4.holder_of(xid), mbus4.messages_of(text, text, text, integer) to mbus4_user;
+grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts(), mbus4.circles(), mbus4.reasons(text), mbus4.states_of_consumers(), mbus4.holder_of(xid), mbus4.messages_of(text, text, text, integer) to mbus4_user;
 -- The UPDATE of a column is what "for update" asks for; what is updated is when a message that waited
 -- for others, or is leased, may be delivered, and of a leased one what its attempts leave in it.
 grant select, insert, delete, update (available_at, iid, delayed_until, headers) on mbus4.message to mbus4_user;
@@ -24,7 +24,6 @@ grant select, insert (queue, key, until), update (until, iid) on mbus4.unique_po
 -- Semaphores are the applications': who may post may make them. What a task's status is only the Granter
 -- says.
 -- The columns by name: a right on all of a table's columns would be one to lock the table.
-revoke insert, update on mbus4.semaphore from mbus4_user;
 grant select, insert (key, active, try_release), update (key, active, try_release) on mbus4.semaphore to mbus4_user;
 grant select, insert (semaphore_id, task_id, priority, arrival), update (priority), delete on mbus4.semaphore_task to mbus4_user;
 grant insert on mbus4.semaphore_change to mbus4_user;

@@ -1,7 +1,7 @@
 -- The addresses of the rows whose turn it is. Limit: how many. From: the first place in the order that a row
 -- may have that nobody has claimed yet, or empty, which is where the hint says.
 --
--- There are two kinds of rows, each in an index of its own: see schema/steps/0005_old_snapshots.sql. Of those that come back, the ones before
+-- There are two kinds of rows, each in an index of its own: see schema/baseline/11_work_queue.sql. Of those that come back, the ones before
 -- the first of the others go first, and the ones behind it where the others do not suffice, or somebody else has locked them. The ones before are
 -- looked for at earlier times and at the same time: a comparison of rows would do for both, but Postgres ends the scan of an index by the first
 -- column only, and would read all that come back at that time. A step is not run where the ones before it gave enough, so no row is locked that is

@@ -1,11 +1,10 @@
--- Who gets a message. The calls ask for consumers with selectors and for triggers; what copy_along_triggers and the functions that it calls are for older
--- programs use.
+-- Who gets a message. The calls ask for consumers with selectors and for triggers.
 
 -- Puts a copy of a message into the queue of a trigger, for those there who get it, a message of its own with what the poster gave. headers: as they are stored; after: what
 -- it waits for, waits: that it has to; passed: the queues where it was, which get no other copy. A queue that does not exist gets none either.
 --
 -- nextval comes before the clock: see post.sql.
-create or replace function mbus4.copy_to(queue text, delayed_until timestamptz, expires timestamptz, headers {{.Hstore}}.hstore, properties {{.Hstore}}.hstore,
+create function mbus4.copy_to(queue text, delayed_until timestamptz, expires timestamptz, headers {{.Hstore}}.hstore, properties {{.Hstore}}.hstore,
     data {{.Hstore}}.hstore, after text[], waits boolean, passed text[]) returns void
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off
@@ -45,7 +44,7 @@ $$;
 --
 -- A condition cannot fail: -1 stands for an error, which is counted. The cost: most consumers never ask, and a statement that is taken for
 -- dear is compiled, which takes longer than to post.
-create or replace function mbus4.receives(consumer mbus4.consumer, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz,
+create function mbus4.receives(consumer mbus4.consumer, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz,
     expires timestamptz, headers {{.Hstore}}.hstore, properties {{.Hstore}}.hstore, data {{.Hstore}}.hstore, after text[], waits boolean, passed text[])
 returns boolean
 language plpgsql volatile cost 1

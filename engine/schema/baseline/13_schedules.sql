@@ -2,7 +2,7 @@
 
 -- Clients write it by mbus4.schedule and mbus4.unschedule, with the rights of a trigger's choosing; housekeeping posts what is due. next_at null: housekeeping is about to find
 -- the first tick after changed; infinity: there is none.
-create table if not exists mbus4.schedule (
+create table mbus4.schedule (
     name       text collate "C" not null primary key,
     cron       text not null,
     timezone   text not null,
@@ -17,22 +17,24 @@ create table if not exists mbus4.schedule (
     missed     bigint not null default 0, -- ticks that were not posted, since changed
     last_error text -- of the last tick; null: it was posted
 ) with (vacuum_truncate = off);
-create index if not exists schedule_next on mbus4.schedule (next_at nulls first);
-create index if not exists schedule_turn on mbus4.schedule (owner, (coalesce(next_at, '-infinity'))); -- owners take turns
+create index schedule_next on mbus4.schedule (next_at nulls first);
+create index schedule_turn on mbus4.schedule (owner, (coalesce(next_at, '-infinity'))); -- owners take turns
 
 -- Some pages that stay make the index the cheapest way from the start, and without statistics it stays so: see baseline/02_messages.sql.
 alter table mbus4.schedule
     alter column name set statistics 0,
     alter column owner set statistics 0,
     alter column next_at set statistics 0;
+
 {{.Check}}
+
 insert into mbus4.schedule (name, cron, timezone, qname) select n::text, repeat(md5(n::text), 32), '', '' from generate_series(1, 200) n;
 delete from mbus4.schedule where timezone = '';
 
 -- A schedule belongs to who made it. Members of that role may change and drop it, those of mbus4_admin may drop it; of one whose role
 -- is gone whoever changes it becomes the owner. What is the same as before leaves the next tick where it is, so a program may
 -- call mbus4.schedule whenever it starts.
-create or replace function mbus4.schedule_owned() returns trigger
+create function mbus4.schedule_owned() returns trigger
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -63,20 +65,10 @@ begin
     return new;
 end
 $$;
-create or replace trigger schedule_owned before insert or delete or update of name, cron, timezone, qname, data, headers, properties, owner, changed on mbus4.schedule
+create trigger schedule_owned before insert or delete or update of name, cron, timezone, qname, data, headers, properties, owner, changed on mbus4.schedule
 for each row execute function mbus4.schedule_owned();
 
-create or replace view mbus4.schedules as
+create view mbus4.schedules as
 select s.name, s.cron, s.timezone, s.qname as queue, s.next_at, s.last_at, s.missed, s.last_error, s.owner
 from mbus4.schedule s
 offset 0;
-
-do $$
-begin
-    if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_user') then
-        grant select, insert (name, cron, timezone, qname, data, headers, properties), update (name, cron, timezone, qname, data, headers, properties), delete
-        on mbus4.schedule to mbus4_user;
-        grant select on mbus4.schedules to mbus4_user;
-    end if;
-end
-$$;

@@ -2,7 +2,7 @@
 
 -- What was changed, by whom. A row is written in the transaction of the change, by mbus4.audit_change. Who and when the server says; what was
 -- changed is as the session of that role says. Housekeeping removes old rows.
-create table if not exists mbus4.audit (
+create table mbus4.audit (
     id          bigint generated always as identity primary key,
     at          timestamptz not null,
     role        name not null, -- as which the session has logged in
@@ -17,11 +17,11 @@ create table if not exists mbus4.audit (
     messages    bigint,
     details     jsonb
 );
-create index if not exists audit_at on mbus4.audit (at);
+create index audit_at on mbus4.audit (at);
 
 -- role_oid has begun it and nobody else sees it or goes on with it. It takes the messages of dmq (consumer 1) in the order of the primary key, up to
 -- until: all up to (at, message) are dealt with. Whoever runs it is the session (pid, backend_started); when that has ended, it is paused.
-create table if not exists mbus4.operation (
+create table mbus4.operation (
     id              bigint generated always as identity primary key,
     role            name not null,
     role_oid        oid not null,
@@ -52,52 +52,46 @@ create table if not exists mbus4.operation (
     check ((kind = 'move') = (target_queue is not null)),
     check ((state in ('cancelled', 'done')) = (ended is not null))
 );
-create index if not exists operation_role on mbus4.operation (role_oid, id);
-create index if not exists operation_open on mbus4.operation (role_oid) where ended is null;
-create index if not exists operation_changed on mbus4.operation (changed);
+create index operation_role on mbus4.operation (role_oid, id);
+create index operation_open on mbus4.operation (role_oid) where ended is null;
+create index operation_changed on mbus4.operation (changed);
 
 -- What a batch has put into queues: where it is now, and what of it is not as it was in dmq. Undoing takes the rows away.
-do $$
-begin
-    if to_regtype('mbus4.redriven_message') is null then
-        create type mbus4.redriven_message as (
-            iid           text,
-            id            bigint,
-            consumers     bigint[],
-            added         timestamptz,
-            delayed_until timestamptz,
-            headers       {{.Hstore}}.hstore -- those that were taken away or have other values now
-        );
-    end if;
-    if to_regtype('mbus4.dead_message') is null then
-        create type mbus4.dead_message as (
-            available_at timestamptz,
-            id           bigint,
-            iid          text,
-            queue        text,
-            consumer     text,
-            died         timestamptz,
-            error        text,
-            attempt      int,
-            expires      timestamptz,
-            headers      {{.Hstore}}.hstore,
-            properties   {{.Hstore}}.hstore,
-            data         {{.Hstore}}.hstore
-        );
-    end if;
-end
-$$;
-create table if not exists mbus4.operation_log (
+create type mbus4.redriven_message as (
+    iid           text,
+    id            bigint,
+    consumers     bigint[],
+    added         timestamptz,
+    delayed_until timestamptz,
+    headers       {{.Hstore}}.hstore -- those that were taken away or have other values now
+);
+
+create table mbus4.operation_log (
     operation bigint not null,
     batch     int not null,
     at        timestamptz not null default clock_timestamp(),
     messages  mbus4.redriven_message[] not null,
     primary key (operation, batch)
 );
-create index if not exists operation_log_at on mbus4.operation_log (at);
+create index operation_log_at on mbus4.operation_log (at);
+
+create type mbus4.dead_message as (
+    available_at timestamptz,
+    id           bigint,
+    iid          text,
+    queue        text,
+    consumer     text,
+    died         timestamptz,
+    error        text,
+    attempt      int,
+    expires      timestamptz,
+    headers      {{.Hstore}}.hstore,
+    properties   {{.Hstore}}.hstore,
+    data         {{.Hstore}}.hstore
+);
 
 -- Writes a row of mbus4.audit. Nothing of the caller's is evaluated here.
-create or replace function mbus4.audit_change(action text, queue text default null, consumer text default null, selector text default null,
+create function mbus4.audit_change(action text, queue text default null, consumer text default null, selector text default null,
     messages bigint default null, details jsonb default null) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -131,7 +125,7 @@ $$;
 revoke all on function mbus4.audit_change(text, text, text, text, bigint, jsonb) from public;
 
 -- The operation, if it is this role's; locked until the transaction ends.
-create or replace function mbus4.operation_claim(id bigint) returns mbus4.operation
+create function mbus4.operation_claim(id bigint) returns mbus4.operation
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -152,7 +146,7 @@ $$;
 revoke all on function mbus4.operation_claim(bigint) from public;
 
 -- Begins an operation and gives its number. until null: what is dead now.
-create or replace function mbus4.operation_begin(kind text, queue text default null, consumer text default null, selector text default null,
+create function mbus4.operation_begin(kind text, queue text default null, consumer text default null, selector text default null,
     since timestamptz default null, until timestamptz default null, target_queue text default null, target_consumer text default null, undoes bigint default null)
 returns bigint
 language plpgsql volatile security definer
@@ -218,7 +212,7 @@ revoke all on function mbus4.operation_begin(text, text, text, text, timestamptz
 
 -- Pauses an operation (error says why, where that was none of the role's doing), lets it go on, or cancels it; or, as interrupted, leaves it to other sessions of the
 -- role, if this one runs it. A batch that is under way is waited for.
-create or replace function mbus4.operation_set(id bigint, state text, error text default null) returns void
+create function mbus4.operation_set(id bigint, state text, error text default null) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -249,7 +243,7 @@ $$;
 revoke all on function mbus4.operation_set(bigint, text, text) from public;
 
 -- Notes what a batch has done, in its transaction.
-create or replace function mbus4.operation_note(id bigint, looked bigint, done bigint, refused bigint, held bigint, at timestamptz, message bigint, finished boolean,
+create function mbus4.operation_note(id bigint, looked bigint, done bigint, refused bigint, held bigint, at timestamptz, message bigint, finished boolean,
     messages mbus4.redriven_message[], backend_started timestamptz) returns mbus4.operation
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -283,7 +277,7 @@ $$;
 revoke all on function mbus4.operation_note(bigint, bigint, bigint, bigint, bigint, timestamptz, bigint, boolean, mbus4.redriven_message[], timestamptz) from public;
 
 -- Takes the first batch out of the log of what an undo undoes; null: there is none.
-create or replace function mbus4.operation_unlog(id bigint) returns mbus4.redriven_message[]
+create function mbus4.operation_unlog(id bigint) returns mbus4.redriven_message[]
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -303,7 +297,7 @@ $$;
 revoke all on function mbus4.operation_unlog(bigint) from public;
 
 -- An array written in a header; null where it is none.
-create or replace function mbus4.array_of(header text) returns text[]
+create function mbus4.array_of(header text) returns text[]
 language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
@@ -315,7 +309,7 @@ end
 $$;
 
 -- The condition of a selector; null where it selects everything. See engine/selectors for who makes it.
-create or replace function mbus4.condition_of(selector text) returns text
+create function mbus4.condition_of(selector text) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -338,7 +332,7 @@ $$;
 
 -- Opens a cursor over what is dead behind a message, along the primary key: where each stands, and whether it came from the queue, for the consumer, and meets the
 -- condition; null stands for all. One query for all of them: the condition is made by the proxy and can do nothing but look at the message.
-create or replace function mbus4.open_dead(at timestamptz, message bigint, until timestamptz, queue text, consumer text, condition text) returns refcursor
+create function mbus4.open_dead(at timestamptz, message bigint, until timestamptz, queue text, consumer text, condition text) returns refcursor
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -363,7 +357,7 @@ end
 $$;
 
 -- From where dead messages are looked for: behind the hint, as consuming does.
-create or replace function mbus4.first_dead(since timestamptz) returns timestamptz
+create function mbus4.first_dead(since timestamptz) returns timestamptz
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -373,7 +367,7 @@ as $$
 $$;
 
 -- Counts what is dead along the primary key, behind a message, for a second at most: at and message say where it stopped.
-create or replace function mbus4.count_dead(queue text default null, consumer text default null, selector text default null, since timestamptz default null,
+create function mbus4.count_dead(queue text default null, consumer text default null, selector text default null, since timestamptz default null,
     until timestamptz default null, after_at timestamptz default null, after_message bigint default null,
     out messages bigint, out looked bigint, out at timestamptz, out message bigint, out finished boolean) returns record
 language plpgsql volatile
@@ -417,7 +411,7 @@ end
 $$;
 
 -- What is dead, along the primary key, behind a message: amt at most. Where it gives up after a second of looking at others the last row says where, and has no iid.
-create or replace function mbus4.dead_messages(queue text default null, consumer text default null, selector text default null, since timestamptz default null,
+create function mbus4.dead_messages(queue text default null, consumer text default null, selector text default null, since timestamptz default null,
     until timestamptz default null, after_at timestamptz default null, after_message bigint default null, amt integer default 100) returns setof mbus4.dead_message
 language plpgsql volatile rows 100
 set search_path = pg_catalog, pg_temp
@@ -471,7 +465,7 @@ $$;
 
 -- Puts a message that was dead into a queue, for a consumer or, where that is null, for those that select it: under its iid, and with no attempt
 -- counted; triggers do not copy it. It does what redrive does (engine/calls/sql/whole/redrive.sql). Null: it cannot go there.
-create or replace function mbus4.put_back(m mbus4.message, queue text, consumer text) returns mbus4.redriven_message
+create function mbus4.put_back(m mbus4.message, queue text, consumer text) returns mbus4.redriven_message
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -517,11 +511,12 @@ begin
                      when nextval('mbus4.message_id') > 0 then nextval('mbus4.post_id') end;
     mbus4_now := clock_timestamp();
     if $3 is null then
-        mbus4_ids := array(select c.id from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is null);
-        if exists (select from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null) then
-            mbus4_ids := array_cat(mbus4_ids, mbus4.selecting_consumers($2, false,
-                mbus4.posted_row(mbus4_id, $2, mbus4_now, mbus4_iid, null, ($1).expires, mbus4_headers, ($1).properties, ($1).data)));
-        end if;
+        mbus4_ids := array(
+            select c.id
+            from mbus4.consumer c
+            where c.qname = $2 and c.target is null
+              and (c.selector_id is null
+                   or mbus4.receives(c, $2, mbus4_id, mbus4_now, mbus4_iid, null, ($1).expires, mbus4_headers, ($1).properties, ($1).data, null, false, null)));
     else
         mbus4_ids := array(select c.id from mbus4.consumer c where c.qname = $2 and c.name = $3 and c.target is null);
     end if;
@@ -562,7 +557,7 @@ end
 $$;
 
 -- Takes a message back to dmq as it was, if all of its copies are as put_back has made them: nobody has one or has had one. Says whether it did.
-create or replace function mbus4.take_back(what mbus4.redriven_message) returns boolean
+create function mbus4.take_back(what mbus4.redriven_message) returns boolean
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -613,7 +608,7 @@ $$;
 
 -- Runs a batch of an operation of this role's, with this role's rights, and gives the operation as it then is. It deals with amt messages, comes by twenty times as
 -- many, or goes on for a second, whichever comes first. An undo takes back what one batch has put back.
-create or replace function mbus4.operation_run(id bigint, amt integer default 500) returns mbus4.operation
+create function mbus4.operation_run(id bigint, amt integer default 500) returns mbus4.operation
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -708,8 +703,13 @@ begin
 end
 $$;
 
+revoke all on function mbus4.array_of(text), mbus4.condition_of(text), mbus4.open_dead(timestamptz, bigint, timestamptz, text, text, text), mbus4.first_dead(timestamptz),
+    mbus4.count_dead(text, text, text, timestamptz, timestamptz, timestamptz, bigint),
+    mbus4.dead_messages(text, text, text, timestamptz, timestamptz, timestamptz, bigint, integer),
+    mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.operation_run(bigint, integer) from public;
+
 -- The operations of the role that asks. What nobody runs is paused; interrupted says that nobody has paused it, so it goes on with the next log-in.
-create or replace view mbus4.operations with (security_barrier) as
+create view mbus4.operations with (security_barrier) as
 select o.id, o.kind,
        case when o.state = 'running' and not exists (
                 select from pg_catalog.pg_stat_activity a where a.pid = o.pid and a.backend_start = o.backend_started) then 'paused' else o.state end as state,
@@ -725,7 +725,7 @@ offset 0;
 
 -- Removes what is old, a thousand rows of each kind at most, and says how many rows it was: what was changed 90 days ago, how to undo what was done seven
 -- days ago, and operations that nobody has gone on with for 90 days.
-create or replace function mbus4.forget_changes() returns bigint
+create function mbus4.forget_changes() returns bigint
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -751,25 +751,3 @@ begin
 end
 $$;
 revoke all on function mbus4.forget_changes() from public;
-
-do $$
-begin
-    revoke all on function mbus4.array_of(text), mbus4.condition_of(text), mbus4.open_dead(timestamptz, bigint, timestamptz, text, text, text), mbus4.first_dead(timestamptz),
-        mbus4.count_dead(text, text, text, timestamptz, timestamptz, timestamptz, bigint),
-        mbus4.dead_messages(text, text, text, timestamptz, timestamptz, timestamptz, bigint, integer),
-        mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.operation_run(bigint, integer) from public;
-    if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_user') then
-        grant execute on function mbus4.audit_change(text, text, text, text, bigint, jsonb), mbus4.operation_claim(bigint),
-            mbus4.operation_begin(text, text, text, text, timestamptz, timestamptz, text, text, bigint), mbus4.operation_set(bigint, text, text),
-            mbus4.operation_note(bigint, bigint, bigint, bigint, bigint, timestamptz, bigint, boolean, mbus4.redriven_message[], timestamptz), mbus4.operation_unlog(bigint),
-            mbus4.array_of(text), mbus4.condition_of(text), mbus4.open_dead(timestamptz, bigint, timestamptz, text, text, text), mbus4.first_dead(timestamptz),
-            mbus4.count_dead(text, text, text, timestamptz, timestamptz, timestamptz, bigint),
-            mbus4.dead_messages(text, text, text, timestamptz, timestamptz, timestamptz, bigint, integer),
-            mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.operation_run(bigint, integer) to mbus4_user;
-        grant select on mbus4.operations to mbus4_user;
-    end if;
-    if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_admin') then
-        grant select on mbus4.audit to mbus4_admin;
-    end if;
-end
-$$;

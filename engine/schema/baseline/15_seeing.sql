@@ -4,7 +4,7 @@
 -- pg_snapshot_xmax gave. open: the ids that are locked by those who have them; they tell of ids that came after the snapshot.
 -- The id of a group of lockers (a multixact) looks like that of a transaction that ended long ago, or, by chance, of one that has not. The server
 -- fails where it is asked about an id that was not given out yet, as such a group's may be: it is not asked.
-create or replace function mbus4.is_open(xmax xid, base bigint, open xid[]) returns boolean
+create function mbus4.is_open(xmax xid, base bigint, open xid[]) returns boolean
 language sql volatile
 as $$
     select case when $1 = '0'::xid then false
@@ -15,7 +15,7 @@ as $$
 $$;
 
 -- The state of a message that is there, as far as its row says it.
-create or replace function mbus4.state_of(consumer_id bigint, available_at timestamptz, delayed_until timestamptz, expires timestamptz, headers {{.Hstore}}.hstore,
+create function mbus4.state_of(consumer_id bigint, available_at timestamptz, delayed_until timestamptz, expires timestamptz, headers {{.Hstore}}.hstore,
     held boolean, now timestamptz) returns text
 language sql immutable
 as $$
@@ -27,7 +27,8 @@ as $$
                 else 'ready' end
 $$;
 
--- As counts_of_consumers, which older programs use, with what is held and what is dead; what is held counts as nothing else. A queue without
+-- What each consumer is still to get, by when: ready, delayed, waiting for others, leased, held by open transactions, which counts as nothing else; and what is dead.
+-- oldest_ready is since when the first one is ready. exact says that all were counted; else some are estimated from a sample of the table's pages. A queue without
 -- consumers has a row as well, its consumer is null. dead is what lies in dmq and names the consumer, or no consumer and this is the default one, as which run_on_<q> works;
 -- queue_dead what names the queue.
 --
@@ -35,7 +36,7 @@ $$;
 -- there are more than 100 consumers, down to ten. What is so many that this did not come to its end is estimated from a sample of 200 of the
 -- table's pages; where that has more of a consumer's than a few, and nobody can hold any, the first one is enough. Of dmq the first thousand are
 -- read. So what each consumer costs has a bound. A table of no more pages is read as a whole.
-create or replace function mbus4.states_of_consumers(out queue text, out consumer text, out selector text, out ready bigint, out delayed bigint,
+create function mbus4.states_of_consumers(out queue text, out consumer text, out selector text, out ready bigint, out delayed bigint,
     out waiting bigint, out leased bigint, out held bigint, out dead bigint, out queue_dead bigint, out oldest_ready timestamptz, out paused boolean, out exact boolean)
 returns setof record
 language plpgsql volatile rows 1000
@@ -199,7 +200,7 @@ end
 $$;
 revoke all on function mbus4.states_of_consumers() from public;
 
-create or replace view mbus4.consumers as
+create view mbus4.consumers as
 select c.queue, c.consumer, c.ready, c.delayed, c.waiting, c.oldest_ready, c.exact, c.selector, c.leased, c.paused, c.held, c.dead, e.errors as selector_errors
 from mbus4.states_of_consumers() c
 left join mbus4.selector_error_counts() e on e.queue = c.queue and e.consumer = c.consumer
@@ -207,7 +208,7 @@ where c.consumer is not null;
 
 -- The messages that the consumer with the most of a kind is still to get; what is dead, and selectors' errors, of all. A queue is paused when it is
 -- so as a whole, or each of its consumers.
-create or replace view mbus4.queues as
+create view mbus4.queues as
 select q.qname as queue, q.kind, coalesce(c.consumers, 0) as consumers, coalesce(c.ready, 0) as ready, coalesce(c.delayed, 0) as delayed,
        coalesce(c.waiting, 0) as waiting, c.oldest_ready, coalesce(c.exact, true) as exact, coalesce(c.leased, 0) as leased, coalesce(c.paused, q.paused is not null) as paused,
        coalesce(c.held, 0) as held, coalesce(c.dead, 0) as dead, c.selector_errors
@@ -224,7 +225,7 @@ offset 0;
 
 -- Who has deleted or locked a row with this xmax and has not ended: held says whether somebody has. Each transaction has a lock on its own id, and each savepoint that was
 -- not released; of a released one it is known who has it where only one transaction can. gid: it is a prepared one. since: when it began, where the role may see that.
-create or replace function mbus4.holder_of(xmax xid, out held boolean, out pid int, out username text, out application text, out gid text, out since timestamptz)
+create function mbus4.holder_of(xmax xid, out held boolean, out pid int, out username text, out application text, out gid text, out since timestamptz)
 language sql volatile
 set search_path = pg_catalog, pg_temp
 as $$
@@ -254,8 +255,22 @@ as $$
 $$;
 revoke all on function mbus4.holder_of(xid) from public;
 
--- As before, but who holds it is holder_of's answer: what is held in a savepoint that was released is held as well.
-create or replace function mbus4.reasons(iid text) returns setof mbus4.reason
+-- Why a message is not delivered, see mbus4.reasons.
+create type mbus4.reason as (
+    queue       text,
+    consumer    text,
+    state       text, -- expired, held, waiting, delayed, dead or ready
+    until       timestamptz, -- delayed: then it is ready; else when it expires
+    detail      text,
+    waits_for   text[], -- waiting: the iids of those that are undelivered
+    pid         int, -- held: the session that has it; null for a prepared transaction
+    username    text,
+    application text
+);
+
+-- The copies of a message that are there, with the reason why each is not delivered. Rows are found by their iid or by what the iid says of
+-- their place. What is delayed for ever is delayed, and nobody is to wake it.
+create function mbus4.reasons(iid text) returns setof mbus4.reason
 language sql volatile
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
@@ -301,7 +316,7 @@ as $$
                          and mbus4.is_leased(m.available_at, m.delayed_until, m.headers) then 'leased'
                     when m.expires <= clock_timestamp() and m.consumer_id <> 1 then 'expired'
                     when h.held then 'held'
-                    when m.available_at = 'infinity' or w.waits_for <> '{}' then 'waiting'
+                    when w.waits_for <> '{}' or m.available_at = 'infinity' and m.delayed_until is distinct from 'infinity' then 'waiting'
                     when m.available_at > clock_timestamp() then 'delayed'
                     when c.paused is not null then 'paused'
                     when m.consumer_id = 1 then 'dead'
@@ -309,34 +324,29 @@ as $$
     ) s
     order by c.qname, c.name
 $$;
+revoke all on function mbus4.reasons(text) from public;
 
 -- What messages_of shows of a message.
-do $$
-begin
-    if to_regtype('mbus4.seen_message') is null then
-        create type mbus4.seen_message as (
-            iid         text,
-            state       text, -- ready, delayed, waiting, leased, held, expired or dead
-            since       timestamptz, -- ready, dead: when it became so; held: when the transaction began, where that may be seen; delayed, waiting: when it was posted
-            until       timestamptz, -- delayed: then it is ready; leased: then the lease ends; else when it expires
-            detail      text, -- held by a prepared transaction: its name; dead: the error
-            waits_for   text[], -- waiting: the iids that it was posted with
-            attempt     int, -- how many attempts have begun, where there are leases or retries
-            pid         int, -- held: the session that has it
-            username    text,
-            application text,
-            added       timestamptz,
-            headers     {{.Hstore}}.hstore,
-            properties  {{.Hstore}}.hstore,
-            data        {{.Hstore}}.hstore
-        );
-    end if;
-end
-$$;
+create type mbus4.seen_message as (
+    iid         text,
+    state       text, -- ready, delayed, waiting, leased, held, expired or dead
+    since       timestamptz, -- ready, dead: when it became so; held: when the transaction began, where that may be seen; delayed, waiting: when it was posted
+    until       timestamptz, -- delayed: then it is ready; leased: then the lease ends; else when it expires
+    detail      text, -- held by a prepared transaction: its name; dead: the error
+    waits_for   text[], -- waiting: the iids that it was posted with
+    attempt     int, -- how many attempts have begun, where there are leases or retries
+    pid         int, -- held: the session that has it
+    username    text,
+    application text,
+    added       timestamptz,
+    headers     {{.Hstore}}.hstore,
+    properties  {{.Hstore}}.hstore,
+    data        {{.Hstore}}.hstore
+);
 
 -- The messages of a consumer in the order in which they become available: those in a state, or all; amt at most. Of state dead: those that it has in
 -- dmq. It takes nothing and locks nothing. Messages in other states are passed over, ten thousand at most: a NOTICE says when it gave up for that.
-create or replace function mbus4.messages_of(qname text, cname text default 'default', state text default null, amt integer default 100) returns setof mbus4.seen_message
+create function mbus4.messages_of(qname text, cname text default 'default', state text default null, amt integer default 100) returns setof mbus4.seen_message
 language plpgsql volatile rows 100
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -443,7 +453,7 @@ revoke all on function mbus4.messages_of(text, text, text, integer) from public;
 
 -- How much was posted and consumed, as the server counts it for the table: once every few seconds, while the database is in use. Housekeeping adds the
 -- rows and removes old ones.
-create table if not exists mbus4.traffic (
+create table mbus4.traffic (
     at      timestamptz not null primary key,
     posted  bigint not null,
     removed bigint not null
@@ -451,7 +461,7 @@ create table if not exists mbus4.traffic (
 
 -- The rates of all queues together; since says from when on, for the database may not have been in use before. Null: there is nothing to compare with, or the
 -- server has begun to count anew.
-create or replace view mbus4.rates as
+create view mbus4.rates as
 select w.over, s.at as since,
        case when n.posted >= s.posted then round(((n.posted - s.posted) / extract(epoch from n.now - s.at))::numeric, 1) end as posted_per_second,
        case when n.removed >= s.removed then round(((n.removed - s.removed) / extract(epoch from n.now - s.at))::numeric, 1) end as removed_per_second
@@ -467,12 +477,3 @@ left join lateral (
     order by t.at
     limit 1
 ) s on true;
-
-do $$
-begin
-    if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_user') then
-        grant execute on function mbus4.states_of_consumers(), mbus4.holder_of(xid), mbus4.messages_of(text, text, text, integer) to mbus4_user;
-        grant select on mbus4.traffic, mbus4.rates to mbus4_user;
-    end if;
-end
-$$;

@@ -1,14 +1,14 @@
 -- What is posted once.
 
 -- The keys of posts, each until its window is over, with the iid of the message; iid null: in the transaction that is posting it. The sweeper removes those that are over.
-create table if not exists mbus4.unique_post (
+create table mbus4.unique_post (
     queue text collate "C" not null,
     key   text collate "C" not null,
     until timestamptz not null,
     iid   text collate "C",
     primary key (queue, key)
 ) with (vacuum_truncate = off);
-create index if not exists unique_post_until on mbus4.unique_post (until);
+create index unique_post_until on mbus4.unique_post (until);
 
 -- Some pages that stay make the index the cheapest way from the start, and without statistics it stays so: see baseline/02_messages.sql.
 alter table mbus4.unique_post
@@ -18,14 +18,3 @@ alter table mbus4.unique_post
     alter column iid set statistics 0;
 insert into mbus4.unique_post (queue, key, until) select '', repeat(md5(n::text), 32), '-infinity' from generate_series(1, 200) n;
 delete from mbus4.unique_post where queue = '';
-
-do $$
-begin
-    if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_user') then
-        grant select, insert (queue, key, until), update (until, iid) on mbus4.unique_post to mbus4_user;
-    end if;
-    if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_admin') then
-        grant delete on mbus4.unique_post to mbus4_admin;
-    end if;
-end
-$$;
