@@ -261,6 +261,73 @@ func TestLoginsBesideAFlood(t *testing.T) {
 	}
 }
 
+// TestLoginsBesideRenewedSilence: somebody has four times as many connections as there are places, stops with all at the
+// password, and opens a new one for each that is closed. Whoever else is at the same address logs in all the same, and
+// a client of another address has time for its password.
+func TestLoginsBesideRenewedSilence(t *testing.T) {
+	raiseFileLimit(t)
+	p := start(t, how{}, func(c *Config) { c.StartupTimeout = time.Minute })
+	atPassword := packet(3<<16, "user\x00scram_user\x00database\x00postgres\x00\x00")
+	ctx, cancel := context.WithCancel(t.Context())
+	closed := new(atomic.Int64)
+	var flooding sync.WaitGroup
+	for range 5 * startup.MaxLogins {
+		flooding.Go(func() { renew(ctx, "127.0.0.7", p.addr, atPassword, closed) })
+	}
+	defer flooding.Wait()
+	defer cancel()
+	someAreClosed := func() {
+		until := closed.Load() + 2*startup.MaxLogins
+		proxytest.Eventually(t, "silent connections are closed", func() bool { return closed.Load() >= until })
+	}
+	someAreClosed()
+	var took []time.Duration
+	for range 5 {
+		began := time.Now()
+		w := loginFrom(t, "127.0.0.7", p.addr)
+		took = append(took, time.Since(began))
+		_ = w.conn.Close()
+	}
+	slices.Sort(took)
+	t.Logf("log-ins took %v", took)
+	if took[2] > 4*time.Second { // where silence may last for 3 s each time it takes 12 s
+		t.Errorf("a log-in takes %v beside silent ones", took[2])
+	}
+	dialer := net.Dialer{Timeout: proxytest.Patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.8")}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", p.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	slow := &wireClient{t: t}
+	slow.over(conn)
+	slow.startup("user", "clear_user", "database", "postgres")
+	slow.until('R')
+	someAreClosed() // many have come and gone meanwhile
+	slow.write(wire.AppendPassword(nil, []byte("secret\x00")))
+	if got := slow.until('Z', 'E'); !strings.Contains(got, "ReadyForQuery") {
+		t.Error(got)
+	}
+}
+
+// renew has one connection at a time until ctx ends: it sends the bytes, waits until the connection is closed, counts
+// that and opens the next.
+func renew(ctx context.Context, source, addr string, send []byte, closed *atomic.Int64) {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
+	for ctx.Err() == nil {
+		c, err := dialer.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			continue
+		}
+		stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+		_, _ = c.Write(send)
+		_, _ = io.Copy(io.Discard, c)
+		_ = c.Close()
+		stop()
+		closed.Add(1)
+	}
+}
+
 // flood opens connections until ctx ends, and keeps the last 1,000 of them.
 func flood(ctx context.Context, source, addr string, send []byte, opened *atomic.Int64) {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}

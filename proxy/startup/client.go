@@ -23,6 +23,7 @@ const (
 	// up to maxLoginQueue of them. The rest of MaxStartups is for those that have not said yet what they want.
 	MaxLogins     = 64
 	loginGrace    = 3 * time.Second
+	leastGrace    = 100 * time.Millisecond
 	maxLoginQueue = 1536
 	// maxBeforePacket is what a client may send up to the end of its startup packet, with the handshake of TLS.
 	maxBeforePacket = 16 << 10
@@ -34,7 +35,9 @@ func NewGates(descriptors int) (places, logins *Gate) {
 	room := min(MaxStartups, max(descriptors/2, 8))
 	places = newGate(room, startupGrace, 0)
 	places.spare = room / 32
-	return places, newGate(min(MaxLogins, room/8), loginGrace, room*maxLoginQueue/MaxStartups)
+	logins = newGate(min(MaxLogins, room/8), loginGrace, room*maxLoginQueue/MaxStartups)
+	logins.least = leastGrace
+	return places, logins
 }
 
 // Descriptors is how many the process may have.
@@ -57,6 +60,8 @@ type Client struct {
 	endpoint *endpoint.Endpoint // set before the first Read
 	// since is when the proxy began to wait for the client's bytes, in nanoseconds since 1970; 0: it does not wait.
 	since atomic.Int64
+	// waited is for how long it had waited before that since it last wrote: bytes that come one by one are no answer.
+	waited atomic.Int64
 	// packet is set when the startup packet has come. Owned by the goroutine of the startup, as is got.
 	packet bool
 	got    int
@@ -79,19 +84,19 @@ func (s *Client) drop(why error) {
 	s.end(why)
 }
 
-// silence is for how long the proxy has been waiting for the client.
+// silence is for how long the proxy has been waiting for the client's answer to what it wrote last; 0: it does not wait.
 func (s *Client) silence(now time.Time) time.Duration {
 	since := s.since.Load()
 	if since == 0 {
 		return 0
 	}
-	return now.Sub(time.Unix(0, since))
+	return now.Sub(time.Unix(0, since)) + time.Duration(s.waited.Load())
 }
 
 // hasInput reports whether there are bytes of the client that were not read yet.
 func (s *Client) hasInput() bool { return s.endpoint != nil && s.endpoint.HasInput() }
 
-// watched is a client's connection during startup: it notes when the proxy waits for the client, and bounds what comes
+// watched is a client's connection during startup: it notes when and for how long the proxy waits for the client, and bounds what comes
 // before the startup packet.
 type watched struct {
 	endpoint.Socket
@@ -106,11 +111,18 @@ func (w watched) Read(b []byte) (int, error) {
 		}
 		b = b[:min(len(b), maxBeforePacket-s.got)]
 	}
-	s.since.Store(time.Now().UnixNano())
+	began := time.Now()
+	s.since.Store(began.UnixNano())
 	n, err := w.Socket.Read(b)
 	s.since.Store(0)
+	s.waited.Add(int64(time.Since(began)))
 	s.got += n
 	return n, err
+}
+
+func (w watched) Write(b []byte) (int, error) {
+	w.client.waited.Store(0)
+	return w.Socket.Write(b)
 }
 
 // Watch makes l note in s when the proxy waits for the client.

@@ -15,18 +15,26 @@ import (
 // whoever opens connections and says nothing is in nobody's way but their own, and a client that is served is never
 // dropped: not while its bytes are there to be read, not while the server is awaited, not before it has been silent for
 // the time of grace.
+//
+// Silent members that follow one another use up the time of all: a place that each of them keeps for the whole time of
+// grace serves one client in that time. So each that is dropped shortens the time, which grows again with time. Members
+// of an address that has less than its share of the places keep the whole of it.
 type Gate struct {
 	room  int           // members at most
 	grace time.Duration // silence that costs a member its place once others wait for it
+	least time.Duration // to which silent members shorten that
 	queue int           // how many may wait at most; 0: any number
 	spare int           // how many more than wait are made to leave, for those that will come next
 
-	mu      sync.Mutex
-	members map[*Client]bool     // true: was told to leave
-	leaving int                  // how many were
-	crowd   map[netip.Prefix]int // the others by origin
-	waiting []*waiter            // in the order in which they came
-	again   *time.Timer
+	mu        sync.Mutex
+	members   map[*Client]bool     // true: was told to leave
+	held      map[netip.Prefix]int // how many there are by origin
+	leaving   int                  // how many were told to leave
+	crowd     map[netip.Prefix]int // the others by origin
+	shortened time.Duration        // the time of grace that is left by silent members, as of counted
+	counted   time.Time
+	waiting   []*waiter // in the order in which they came
+	again     *time.Timer
 }
 
 // waiter is one that waits for a place.
@@ -38,6 +46,13 @@ type waiter struct {
 // reviewPause is how often a full gate looks for members that have become silent while others wait.
 const reviewPause = 50 * time.Millisecond
 
+// Each member that is dropped takes 1/graceCut of the time of grace from those that follow, and each second without one
+// gives a regrowth-th of a second back: where members keep places until they are dropped, that is far less.
+const (
+	graceCut = 8
+	regrowth = 10
+)
+
 // ErrCrowded is the refusal of those who may not even wait, ErrSilent the end of members that lose their place.
 var (
 	ErrCrowded = errors.New("too many clients log in at once")
@@ -46,8 +61,8 @@ var (
 
 func newGate(room int, grace time.Duration, queue int) *Gate {
 	return &Gate{
-		room: room, grace: grace, queue: queue,
-		members: make(map[*Client]bool), crowd: make(map[netip.Prefix]int),
+		room: room, grace: grace, least: grace, shortened: grace, queue: queue,
+		members: make(map[*Client]bool), held: make(map[netip.Prefix]int), crowd: make(map[netip.Prefix]int),
 	}
 }
 
@@ -92,6 +107,7 @@ func (g *Gate) Leave(s *Client) {
 
 func (g *Gate) add(s *Client) {
 	g.members[s] = false
+	g.held[s.origin]++
 	g.crowd[s.origin]++
 }
 
@@ -101,18 +117,19 @@ func (g *Gate) remove(s *Client) {
 		return
 	}
 	delete(g.members, s)
+	thin(g.held, s)
 	if leaving {
 		g.leaving--
 	} else {
-		g.thin(s)
+		thin(g.crowd, s)
 	}
 	g.serve()
 }
 
-// thin takes s out of the crowd.
-func (g *Gate) thin(s *Client) {
-	if g.crowd[s.origin]--; g.crowd[s.origin] == 0 {
-		delete(g.crowd, s.origin)
+// thin takes s out of a count by origin.
+func thin(count map[netip.Prefix]int, s *Client) {
+	if count[s.origin]--; count[s.origin] == 0 {
+		delete(count, s.origin)
 	}
 }
 
@@ -172,8 +189,10 @@ type silence struct {
 func (g *Gate) drop(n int) {
 	silent := make(map[netip.Prefix][]silence) // by origin, the longest first
 	now := time.Now()
+	g.shortened = min(g.grace, g.shortened+now.Sub(g.counted)/regrowth)
+	g.counted = now
 	for s := range g.members {
-		if lasted := s.silence(now); lasted >= g.grace && !s.dropped.Load() {
+		if lasted := s.silence(now); lasted >= g.graceOf(s) && !s.dropped.Load() {
 			silent[s.origin] = append(silent[s.origin], silence{s, lasted})
 		}
 	}
@@ -196,8 +215,17 @@ func (g *Gate) drop(n int) {
 		}
 		g.members[worst.Client] = true
 		g.leaving++
-		g.thin(worst.Client)
+		thin(g.crowd, worst.Client)
+		g.shortened = max(g.least, g.shortened-g.shortened/graceCut)
 		worst.drop(ErrSilent)
 		n--
 	}
+}
+
+// graceOf is the time of grace of a member: shortened, unless its origin has less than an equal share of the places.
+func (g *Gate) graceOf(s *Client) time.Duration {
+	if g.held[s.origin]*len(g.held) < len(g.members) {
+		return g.grace
+	}
+	return g.shortened
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,6 +107,91 @@ func TestGateKeepsThoseThatAreServed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSilenceShortensGrace: silent members that follow one another have less and less time, an address with few of the
+// places has all of it, and time gives it back.
+func TestSilenceShortensGrace(t *testing.T) {
+	g := newGate(5, time.Hour, 0)
+	g.least = time.Minute
+	few := newGateClient(t, "10.0.0.2")
+	for _, c := range []gateClient{few, newGateClient(t, "10.0.0.1"), newGateClient(t, "10.0.0.1"), newGateClient(t, "10.0.0.1")} {
+		mustEnter(t, g, c)
+	}
+	drop := func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.drop(2)
+	}
+	for range 100 {
+		c := newGateClient(t, "10.0.0.1")
+		mustEnter(t, g, c)
+		c.silentFor(g.shortened + time.Second)
+		few.silentFor(min(g.shortened+time.Second, 59*time.Minute))
+		drop()
+		if c.ctx.Err() == nil || few.ctx.Err() != nil {
+			t.Fatalf("with %v left, dropped: %v, of the few: %v", g.shortened, c.ctx.Err(), few.ctx.Err())
+		}
+		g.Leave(c.Client)
+	}
+	if g.shortened > 2*g.least {
+		t.Errorf("silent members still have %v", g.shortened)
+	}
+	few.silentFor(time.Hour)
+	if drop(); few.ctx.Err() == nil {
+		t.Error("who has few places has them for ever")
+	}
+	g.Leave(few.Client)
+	g.counted = time.Now().Add(-time.Minute)
+	if drop(); g.shortened < g.least+time.Minute/regrowth || g.shortened > 10*g.least {
+		t.Errorf("after a minute the time of grace is %v", g.shortened)
+	}
+	if g.counted = time.Now().Add(-regrowth * time.Hour); g.shortened == g.grace {
+		t.Error("all came back at once")
+	}
+	if drop(); g.shortened != g.grace {
+		t.Errorf("%v never came back", g.grace-g.shortened)
+	}
+}
+
+// TestDripsAreSilence: an answer that comes byte by byte is none until it is whole, but what is written begins a new wait.
+func TestDripsAreSilence(t *testing.T) {
+	client, server := net.Pipe()
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	s := New(server, nil)
+	w := watched{pipeSocket{server}, s}
+	var b [1]byte
+	for range 2 {
+		go func() { _, _ = client.Write([]byte("x")) }()
+		if _, err := w.Read(b[:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now()
+	s.waited.Store(int64(time.Minute))
+	if got := s.silence(now); got != 0 {
+		t.Errorf("silent for %v while nobody reads", got)
+	}
+	s.since.Store(now.Add(-time.Second).UnixNano())
+	if got := s.silence(now); got != time.Minute+time.Second {
+		t.Errorf("silent for %v", got)
+	}
+	go func() { _, _ = client.Read(b[:]) }()
+	if _, err := w.Write(b[:]); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.silence(now); got != time.Second {
+		t.Errorf("silent for %v since the last words", got)
+	}
+}
+
+// pipeSocket makes a pipe a Socket.
+type pipeSocket struct {
+	net.Conn
+}
+
+func (pipeSocket) CloseWrite() error { return nil }
+
+func (pipeSocket) SyscallConn() (syscall.RawConn, error) { return nil, syscall.ENOTSUP }
 
 func TestGateLetsTheFewFirst(t *testing.T) {
 	g := newGate(1, time.Hour, 0)
