@@ -27,6 +27,8 @@ type loop struct {
 	byFD []*loopedEnd
 	// again are the connections to be read without waiting for an event. Owned by the loop's goroutine.
 	again []*loopedEnd
+	// turns counts the turns of busy connections. Owned by the loop's goroutine.
+	turns uint64
 	// wait is await; tests put a failing one in its place. Owned by the loop's goroutine.
 	wait func(events []syscall.EpollEvent) (int, error)
 	// ending are the sessions whose grace time has begun, in the order in which it ends.
@@ -134,7 +136,7 @@ func (l *loop) run() {
 			l.fail()
 			return
 		}
-		woken := false
+		woken, chosen := false, l.choose(events[:n])
 		for i := range n {
 			ev := &events[i]
 			if int(ev.Fd) == l.wake {
@@ -143,12 +145,12 @@ func (l *loop) run() {
 			}
 			// Sessions begin in posted tasks only, after the events: none of these is stale
 			// and names another connection.
-			if e := l.byFD[ev.Fd]; e != nil {
+			if e := l.byFD[ev.Fd]; e != nil && (e == chosen || !e.busy()) {
 				e.looped.handle(e, ev.Events)
 			}
 		}
 		if len(l.again) > 0 {
-			l.readAgain()
+			l.readAgain(chosen)
 		}
 		if len(l.ending) > 0 {
 			l.timeOut()
@@ -159,11 +161,15 @@ func (l *loop) run() {
 	}
 }
 
-// readAgain reads what is in again, where new ones may come meanwhile.
-func (l *loop) readAgain() {
+// readAgain reads the connections in again, to which others may come meanwhile; of busy ones only chosen.
+func (l *loop) readAgain(chosen *loopedEnd) {
 	listed := l.again
 	l.again = nil
 	for _, e := range listed {
+		if e.busy() && e != chosen && !e.looped.ended() {
+			l.again = append(l.again, e)
+			continue
+		}
 		e.looped.readAgain(e)
 	}
 }

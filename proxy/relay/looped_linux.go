@@ -26,6 +26,7 @@ type loopedEnd struct {
 	// more says that there may be something to read although no event will tell; then the end is in
 	// loop.again as soon as it is to be read. listed says that it is.
 	more, listed bool
+	pace
 }
 
 // looped is a session in a loop. All but start, ask, lookForClient, stopBuffering and tell belongs
@@ -162,7 +163,7 @@ func (l *looped) read(e *loopedEnd) {
 		} else {
 			l.fromServer()
 		}
-		if !e.more || e.watched&syscall.EPOLLIN == 0 || l.ended() {
+		if !e.more || e.busy() || e.watched&syscall.EPOLLIN == 0 || l.ended() {
 			break
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // fromClient moves one batch client -> server. Once nothing is forwarded it is thrown away.
 func (l *looped) fromClient() {
-	buf := l.loop.buf
+	buf := l.client.part(l.loop.buf)
 	if !l.session.life.Forwards() { // the goroutine of rewrite may still own Session.Up
 		if n, err := l.client.read(buf); n <= 0 {
 			l.clientStopped(err)
@@ -32,7 +32,9 @@ func (l *looped) fromClient() {
 		return
 	}
 	l.session.seen.read(&l.session.seen.fromClient, n)
+	began := l.client.start(n)
 	l.forward(buf[:off+n])
+	l.client.end(n, began)
 	l.note()
 }
 
@@ -143,6 +145,9 @@ func (l *looped) stopBuffering() {
 // turn, there is none: very many may.
 func (l *looped) rewrite() {
 	l.rewriting, l.parked = true, &parked{batch: l.session.Up.TakeAside(), before: l.session.Down.Backlog()}
+	if len(l.parked.batch) > leastRead {
+		l.client.slow()
+	}
 	l.unpark()
 }
 
@@ -237,7 +242,7 @@ func (l *looped) feedParked() {
 
 // fromServer moves one batch server -> client.
 func (l *looped) fromServer() {
-	down, buf := &l.session.Down, l.loop.buf
+	down, buf := &l.session.Down, l.server.part(l.loop.buf)
 	off := down.Prefill(buf)
 	n, err := l.server.read(buf[off:])
 	if n <= 0 {
@@ -250,7 +255,9 @@ func (l *looped) fromServer() {
 		return
 	}
 	l.session.seen.read(&l.session.seen.fromServer, n)
+	began := l.server.start(n)
 	l.deliver(buf[:off+n])
+	l.server.end(n, began)
 	l.note()
 	if l.parked != nil {
 		l.unpark()
