@@ -59,6 +59,16 @@ func TestReadyAsClientsAre(t *testing.T) {
 		}
 		return err
 	}
+	enterAtLast := func(user string) { // who has asked may not have left
+		t.Helper()
+		var err error
+		for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
+			if err = enter(user); err == nil {
+				return
+			}
+		}
+		t.Fatal(err)
+	}
 	check := func(what string, want error) {
 		t.Helper()
 		for name, p := range map[string]*running{"a superuser": asSuperuser, "a plain role": asPlain} {
@@ -76,24 +86,14 @@ func TestReadyAsClientsAre(t *testing.T) {
 	}
 	for range most - 2 {
 		check(fmt.Sprintf("with %d connections", len(open)), nil)
-		var err error
-		for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
-			if err = enter("plain"); err == nil { // who has asked may not have left
-				break
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		enterAtLast("plain")
 	}
 	check("without any left for clients", ErrNoRoom)
 	if err := enter("plain"); err == nil {
 		t.Error("a client gets in")
 	}
 	for range 2 {
-		if err := enter("postgres"); err != nil {
-			t.Fatal(err)
-		}
+		enterAtLast("postgres")
 	}
 	check("without any left", ErrNoRoom)
 	for _, conn := range open[:4] {
