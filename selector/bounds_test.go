@@ -32,6 +32,9 @@ func TestBounds(t *testing.T) {
 		{"a pattern", "t.iid ~ '" + strings.Repeat("x", 201) + "'", codeProgramLimit},
 		{"repeated repetition", "t.iid ~ '((a{50}){50}){50}'", codeTooComplex},
 		{"groups", "t.iid ~ '" + nest("(", "a", ")", 60) + "'", codeTooComplex},
+		{"anchors", "t.iid ~ '" + strings.Repeat("(^|$)", 6) + "'", codeTooComplex}, // Postgres would look at 20 for 8 s, and raise
+		{"repeated anchors", `t.iid ~ '(a|b\y)+'`, "2201B"},
+		{"anchors that are not repeated", `t.iid ~ '^(a|b)+$|(^|,)c{0,3}\y'`, ""},
 		{"pattern of LIKE", "t.iid like '" + strings.Repeat("x%", 501) + "'", codeProgramLimit},
 		{"elements", "t.id = any ('{" + strings.Repeat("1,", 1000) + "1}')", codeInvalidText},
 		{"elements with each other", "array['" + strings.Repeat("x','", 100) + "x'] && avals(data)", codeNotSupported},

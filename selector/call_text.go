@@ -30,7 +30,7 @@ func makeText(c *compiler, f *function, args []*expr) (*expr, *Error) {
 		args[i] = c.handled(args[i])
 	}
 	if f.name == "string_to_array" {
-		return c.notStrictCall(f, args), nil
+		return c.textCost(c.notStrictCall(f, args), f.name, args), nil
 	}
 	e := strict(f.result, call(f.name, c.values(f, args)...), args...)
 	switch f.name {
@@ -45,7 +45,7 @@ func makeText(c *compiler, f *function, args []*expr) (*expr, *Error) {
 			e.size = args[0].size
 		}
 	}
-	return c.composed(e)
+	return c.composed(c.textCost(e, f.name, args))
 }
 
 // notStrictCall makes a call of a function that takes null for something else.
@@ -64,7 +64,7 @@ func makeLength(c *compiler, f *function, args []*expr) (*expr, *Error) {
 	}
 	e := strict(int4, call(name, c.values(f, args)...), args...)
 	e.lo, e.hi = new(big.Int), big.NewInt(1<<30)
-	return e, nil
+	return c.textCost(e, name, args), nil
 }
 
 // makeSubstr: a negative length is an error.
@@ -82,7 +82,7 @@ func makeSubstr(c *compiler, f *function, args []*expr) (*expr, *Error) {
 	if fails != "" {
 		e.fails(fails, true)
 	}
-	return e, nil
+	return c.textCost(e, f.name, args), nil
 }
 
 // makeSplitPart: the first part is number one, the last one number minus one.
@@ -101,14 +101,14 @@ func makeSplitPart(c *compiler, f *function, args []*expr) (*expr, *Error) {
 	if fails != "" {
 		e.fails(fails, true)
 	}
-	return e, nil
+	return c.textCost(e, f.name, args), nil
 }
 
 func makeReplace(c *compiler, f *function, args []*expr) (*expr, *Error) {
 	args[0] = c.handled(args[0])
 	e := strict(text, call(f.name, c.values(f, args)...), args...)
 	e.size = args[0].size * max(1, args[2].size)
-	return c.composed(e)
+	return c.composed(c.textCost(e, f.name, args))
 }
 
 // makeArrayLength takes arrays of any type.

@@ -109,6 +109,9 @@ func (c *compiler) columnNamed(name string, at int) (*expr, *Error) {
 		val = "mbus4.payload(t.headers, t.data)"
 	}
 	e := &expr{typ: t, phys: t, val: val, nulls: true, vars: true, size: unbounded, at: at}
+	if t == jsonb {
+		c.costs(e, 20_000+30*usualText) // it is read anew
+	}
 	if t == int8 {
 		e.lo, e.hi = ranges[int8].lo, ranges[int8].hi
 	}

@@ -27,7 +27,7 @@ func (c *compiler) compare(name string, a, b *expr) (*expr, *Error) {
 	if t == hstore {
 		written = c.hstoreOp(a.val, name, b.val)
 	}
-	return total(boolean, written, a, b), nil
+	return c.compareCost(total(boolean, written, a, b), name, a, b), nil
 }
 
 // comparable reports whether values of a type can be compared so.
@@ -176,7 +176,7 @@ func (c *compiler) compareAny(name string, a, list *expr, all bool) (*expr, *Err
 	if all {
 		word = " all "
 	}
-	e := merge(boolean, "("+left+" operator(pg_catalog."+name+")"+word+"("+right+"))", a, list)
+	e := c.compareCost(merge(boolean, "("+left+" operator(pg_catalog."+name+")"+word+"("+right+"))", a, list), name, a, list)
 	if list.lit != nil && list.lit.elems > 0 && !list.lit.holes {
 		e.errNull = a.errNull
 		return e, nil

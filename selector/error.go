@@ -51,6 +51,7 @@ const (
 	hintOperators = "docs/selectors.md lists the operators that a selector may use."
 	hintElapsed   = "Compare what extract(epoch from …) gives for each, in seconds."
 	hintCast      = "Cast one side, for example (t.data->'n')::int."
+	hintCheaper   = "Compare shorter texts, with simpler patterns, or let the poster put what is computed into the message's properties."
 	hintShorter   = "Write a shorter selector, or let the poster put what it computes into the message's properties."
 )
 

@@ -147,6 +147,8 @@ type compiler struct {
 	env          Env
 	hstoreSchema string // without quotes
 	depth        int
+	dear         map[string]cost // by the SQL of what costs something
+	regexps      map[string]cost // by the expression: what compiling it takes, once
 }
 
 // sized refuses what has grown too long. Everything that is put together of parts passes through it.

@@ -2,6 +2,7 @@ package selector
 
 import (
 	"slices"
+	"strings"
 
 	"mbusproxy/selector/input"
 )
@@ -48,7 +49,13 @@ func (c *compiler) jsonOperator(name string, a, b *expr) (*expr, *Error) {
 	if b.typ.isInt() {
 		written = c.as(b, int4)
 	}
-	return strict(result, op(a.val, name, written), a, b), nil
+	e := strict(result, op(a.val, name, written), a, b)
+	for _, x := range []*expr{a, b} {
+		if x.lit != nil && strings.Contains(x.lit.text, "[") {
+			c.costs(e, 8*usualText*len(x.lit.text)) // each element is compared with each
+		}
+	}
+	return e, nil
 }
 
 // isJSON reports whether an operator between values of these types is one of jsonb's.

@@ -29,19 +29,26 @@ func (c *compiler) match(name string, a, sought *expr) (*expr, *Error) {
 	if err := sameCollation(a.at, a, sought); err != nil {
 		return nil, err
 	}
+	byByte := 0
 	if p := sought.lit; !p.null {
 		check := pattern.CheckRegexp
 		if slices.Contains(likes, name) {
 			check = pattern.CheckLike
 		}
-		if refused := check(p.text); refused != nil {
+		steps, refused := check(p.text)
+		if refused != nil {
 			return nil, refusePattern(sought.at, refused)
+		}
+		if byByte = 4 + 2*steps; slices.Contains(regexps, name) {
+			byByte = 10 * steps
+			c.regexps[p.text+name] = cost{steps * byPattern, sought.at}
 		}
 	}
 	if name != "~~" && name != "!~~" {
 		a = c.handled(a)
+		byByte += byteCost("lower", 0)
 	}
-	return strict(boolean, op(a.val, name, sought.val), a, sought), nil
+	return c.costs(strict(boolean, op(a.val, name, sought.val), a, sought), a.usual()*byByte), nil
 }
 
 // refusePattern is the Error for a pattern.

@@ -152,7 +152,7 @@ func (c *compiler) concat(a, b *expr) (*expr, *Error) {
 	a, b = c.bounded(a), c.bounded(b)
 	e := strict(text, op(a.val, "||", b.val), a, b)
 	e.size = a.size + b.size
-	return c.composed(e)
+	return c.composed(c.costs(e, e.usual()))
 }
 
 const maxComposed = 16 << 20 // bytes of a text that is put together
@@ -193,5 +193,11 @@ func (c *compiler) contains(name string, a, b *expr) (*expr, *Error) {
 	if err := sameCollation(a.at, a, b); err != nil {
 		return nil, err
 	}
-	return strict(boolean, op(a.val, name, b.val), a, b), nil
+	elems := 0
+	for _, x := range []*expr{a, b} {
+		if x.lit != nil {
+			elems = max(elems, x.lit.elems)
+		}
+	}
+	return c.costs(strict(boolean, op(a.val, name, b.val), a, b), 5*usualText*elems), nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Version changes whenever Compile may give another Condition for the same text.
-const Version = 1
+const Version = 2
 
 const maxCondition = 64 << 10 // bytes of the SQL that is made
 
@@ -64,7 +64,7 @@ func Compile(ctx context.Context, parser *parse.Parser, text string, env Env) (*
 }
 
 func compileExpression(n *pg_query.Node, text string, env Env) (*Selector, *Error) {
-	c := &compiler{env: env, hstoreSchema: unquoted(env.HstoreSchema)}
+	c := &compiler{env: env, hstoreSchema: unquoted(env.HstoreSchema), dear: map[string]cost{}, regexps: map[string]cost{}}
 	e, err := c.check(n)
 	if err == nil {
 		e, err = c.condition(e)
@@ -76,6 +76,9 @@ func compileExpression(n *pg_query.Node, text string, env Env) (*Selector, *Erro
 	s.Condition = decide(e)
 	if len(s.Condition) > maxCondition {
 		return nil, tooComplex(0)
+	}
+	if err := c.affordable(s.Condition); err != nil {
+		return nil, err
 	}
 	if terms, ok := simpleTerms(n, nil); ok && e.err == "" {
 		s.Simple = terms

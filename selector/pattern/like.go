@@ -1,22 +1,64 @@
 package pattern
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-const maxLike = 1000 // bytes
+const (
+	maxLike   = 1000 // bytes
+	anyLetter = -1   // stands for _
+)
 
-// CheckLike returns why a pattern of LIKE is not allowed; nil: it is.
-func CheckLike(p string) *Refusal {
+// CheckLike returns why a pattern of LIKE is not allowed; nil: it is. steps is how often at most a letter of a text is compared.
+func CheckLike(p string) (steps int, refused *Refusal) {
 	if len(p) > maxLike {
-		return &Refusal{Code: codeProgramLimit, Message: fmt.Sprintf("a pattern of %d bytes is too long, it may have %d", len(p), maxLike)}
+		return 0, &Refusal{Code: codeProgramLimit, Message: fmt.Sprintf("a pattern of %d bytes is too long, it may have %d", len(p), maxLike)}
 	}
 	escapes := 0
 	for i := len(p) - 1; i >= 0 && p[i] == '\\'; i-- {
 		escapes++
 	}
 	if escapes%2 == 1 {
-		return &Refusal{Code: codeInvalidEscape, Message: "LIKE pattern must not end with escape character", Hint: `Write \\ for a backslash.`}
+		return 0, &Refusal{Code: codeInvalidEscape, Message: "LIKE pattern must not end with escape character", Hint: `Write \\ for a backslash.`}
 	}
-	return nil
+	return likeSteps(p), nil
+}
+
+// likeSteps: behind each % the server looks for what comes up to the next one at each place of the text, and goes on to the next place
+// where a letter differs; what it has found it does not look for again. So each letter is compared as often as the first
+// letter sought stands in what is sought, at most. Capitals are the same as small letters, for ILIKE.
+func likeSteps(p string) int {
+	var sought []rune
+	most, escaped := 0, false
+	end := func() {
+		n := 0
+		for _, r := range sought {
+			if r == sought[0] || r == anyLetter {
+				n++
+			}
+		}
+		most, sought = max(most, n), sought[:0]
+	}
+	for _, r := range strings.ToLower(p) {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\':
+			escaped = true
+			continue
+		case r == '%':
+			end()
+			continue
+		case r == '_' && len(sought) == 0:
+			continue // passed by at once
+		case r == '_':
+			r = anyLetter
+		}
+		sought = append(sought, r)
+	}
+	end()
+	return most
 }
 
 // Escape turns a pattern with another escape character into one with a backslash.

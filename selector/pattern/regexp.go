@@ -11,6 +11,9 @@ const (
 	maxRegexp = 200 // bytes
 	maxRepeat = 100 // in {m,n}
 	maxStates = 500 // of a pattern whose repetitions are written out
+	// maxConstraints bounds ^, $, \y, \m and \M, which Postgres writes out into each way past them: with 20 in a row it takes
+	// seconds to find that there are too many.
+	maxConstraints = 10
 )
 
 const hintRegexp = `Characters, ., [a-z], [[:alpha:]], (a|b), ^, $, * + ? {2,5}, \d \s \w \D \S \W \y and \ before a sign may be used; docs/selectors.md has the list.`
@@ -19,24 +22,25 @@ const hintRegexp = `Characters, ., [a-z], [[:alpha:]], (a|b), ^, $, * + ? {2,5},
 // an advanced regular expression, without what needs backtracking, options and what could be too large once
 // compiled. Whatever passes is valid for Postgres in every encoding.
 type regexpReader struct {
-	rest   []rune
-	groups int
+	rest        []rune
+	groups      int
+	constraints int
 }
 
-// CheckRegexp returns why a regular expression is not allowed; nil: it is.
-func CheckRegexp(p string) *Refusal {
+// CheckRegexp returns why a regular expression is not allowed; nil: it is. states is how many it takes at most.
+func CheckRegexp(p string) (states int, refused *Refusal) {
 	if len(p) > maxRegexp {
-		return &Refusal{Code: codeProgramLimit, Message: fmt.Sprintf("a regular expression of %d bytes is too long, it may have %d", len(p), maxRegexp)}
+		return 0, &Refusal{Code: codeProgramLimit, Message: fmt.Sprintf("a regular expression of %d bytes is too long, it may have %d", len(p), maxRegexp)}
 	}
 	r := &regexpReader{rest: []rune(p)}
-	states, err := r.alternatives()
-	if err == nil && len(r.rest) > 0 {
-		err = r.refuse("an unmatched )")
+	states, refused = r.alternatives()
+	if refused == nil && len(r.rest) > 0 {
+		refused = r.refuse("an unmatched )")
 	}
-	if err == nil && states > maxStates {
-		err = tooComplex()
+	if refused == nil && states > maxStates {
+		refused = tooComplex()
 	}
-	return err
+	return states, refused
 }
 
 func (r *regexpReader) refuse(what string) *Refusal {
@@ -96,7 +100,7 @@ func (r *regexpReader) alternatives() (int, *Refusal) {
 // piece reads an atom with its quantifier.
 func (r *regexpReader) piece() (int, *Refusal) {
 	states, err := 1, (*Refusal)(nil)
-	constraint := false
+	constraint, before := false, r.constraints
 	switch ch := r.take(); ch {
 	case '^', '$':
 		constraint = true
@@ -126,8 +130,14 @@ func (r *regexpReader) piece() (int, *Refusal) {
 	if err != nil {
 		return 0, err
 	}
+	if constraint {
+		r.constraints++
+	}
+	if r.constraints > maxConstraints {
+		return 0, tooComplex()
+	}
 	times, quantified, err := r.quantifier()
-	if err == nil && quantified && constraint {
+	if err == nil && quantified && r.constraints > before {
 		err = r.refuse("a repeated ^, $ or \\y")
 	}
 	return states*times + 1, err
