@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // HeaderSize is a message's type byte and its length.
 const HeaderSize = 5
@@ -93,7 +96,7 @@ func AppendFrame(dst []byte, typ byte, parts ...[]byte) []byte {
 	for _, p := range parts {
 		size += len(p)
 	}
-	dst = append(dst, typ)
+	dst = append(slices.Grow(dst, 1+size), typ)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(size))
 	for _, p := range parts {
 		dst = append(dst, p...)

@@ -76,17 +76,29 @@ func (t Text) Origin(off int) (in int, copied bool) {
 // Transfer returns the text that comes of another client's text with the same skeleton. m maps
 // places of the client's text to places of the other.
 func (t Text) Transfer(text string, m lex.Mover) Text {
-	var b strings.Builder
-	b.Grow(len(t.SQL))
+	size := 0
 	segs := make([]segment, len(t.segs))
 	for i, s := range t.segs {
 		end := t.startOf(i + 1)
-		segs[i] = segment{out: b.Len(), in: m.Move(s.in), copy: s.copy, secret: s.secret, trace: s.trace}
+		segs[i] = segment{out: size, in: m.Move(s.in), copy: s.copy, secret: s.secret, trace: s.trace}
 		if s.copy {
 			// What is copied starts and ends between lexemes, never inside a literal.
-			b.WriteString(text[m.Move(s.in):m.Move(s.in+end-s.out)])
+			size += m.Move(s.in+end-s.out) - segs[i].in
 		} else {
-			b.WriteString(t.SQL[s.out:end])
+			size += end - s.out
+		}
+	}
+	var b strings.Builder
+	b.Grow(size) // literals may be long, and are to be copied once
+	for i, s := range t.segs {
+		if s.copy {
+			end := size
+			if i+1 < len(segs) {
+				end = segs[i+1].out
+			}
+			b.WriteString(text[segs[i].in : segs[i].in+end-b.Len()])
+		} else {
+			b.WriteString(t.SQL[s.out:t.startOf(i+1)])
 		}
 	}
 	return Text{b.String(), segs}
@@ -95,24 +107,29 @@ func (t Text) Transfer(text string, m lex.Mover) Text {
 // Filled returns the text with the secret and the trace context in their places. The context has no
 // quotes and fits its place; "" leaves the place blank, which is an empty hstore.
 func (t Text) Filled(secret, trace string) string {
-	var b []byte
+	var b strings.Builder
+	done := 0 // of t.SQL
 	for _, s := range t.segs {
-		if !s.secret && !s.trace {
+		at, in := s.out, secret
+		switch {
+		case s.secret:
+		case s.trace:
+			at, in = s.out+1, trace
+		default:
 			continue
 		}
-		if b == nil {
-			b = []byte(t.SQL)
+		if b.Len() == 0 {
+			b.Grow(len(t.SQL)) // the text may be long, and is to be copied once
 		}
-		if s.secret {
-			copy(b[s.out:s.out+SecretLen], secret)
-		} else {
-			copy(b[s.out+1:], trace)
-		}
+		b.WriteString(t.SQL[done:at])
+		b.WriteString(in)
+		done = at + len(in)
 	}
-	if b == nil {
+	if b.Len() == 0 {
 		return t.SQL
 	}
-	return string(b)
+	b.WriteString(t.SQL[done:])
+	return b.String()
 }
 
 // Piece is a piece of a text.
