@@ -17,7 +17,7 @@ const (
 	// cacheTextLimit is the length of the longest skeleton that is kept, in bytes. It is also that
 	// of the longest text: of a plan for a longer text, the plan for the text with empty strings is
 	// kept.
-	cacheTextLimit = 16 << 10
+	cacheTextLimit = lex.MaxSkeleton
 	// cacheEntryLimit is the size of the largest entry, in bytes. It keeps out plans that are much
 	// longer than their text.
 	cacheEntryLimit = 1 << 20

@@ -24,6 +24,9 @@ const (
 // maxNumber is the length up to which a whole number is a bigint at most, whatever its digits.
 const maxNumber = 18
 
+// MaxSkeleton is the length of the longest skeleton, in bytes, and so a bound for the number of literals.
+const MaxSkeleton = 16 << 10
+
 // Literal is a whole number, or the contents of a string without its quotes.
 type Literal struct {
 	Span
@@ -32,16 +35,19 @@ type Literal struct {
 }
 
 // Skeleton returns the skeleton of a text and the literals that are not in it. escapes says that a
-// backslash escapes in plain strings. A text that ends within a token is its own skeleton. So is
-// one that holds a mark, but for a mark in front, with which it is the skeleton of no other text.
+// backslash escapes in plain strings. A text that ends within a token is its own skeleton, and so is one of which too much
+// is left without its literals. So is one that holds a mark, but for a mark in front, with which it is the skeleton of no
+// other text.
 func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
 	if strings.ContainsAny(text, stringMark+numberMark+bigMark) {
 		return stringMark + text, nil
 	}
 	var literals []Literal
 	l := Lexer{Text: enc.Parseable(text), Escapes: escapes}
-	prefix := -1 // where a string would have a prefix: behind the N of N'…'
+	inLiterals := 0 // bytes that are not in the skeleton
+	prefix := -1    // where a string would have a prefix: behind the N of N'…'
 	for t := l.Next(); t.Kind != End; t = l.Next() {
+		before := len(literals)
 		switch t.Kind {
 		case Open:
 			return text, nil
@@ -59,6 +65,12 @@ func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
 			if t.End == t.Start+1 && l.Text[t.Start]|0x20 == 'n' {
 				prefix = t.End
 			}
+		}
+		for _, literal := range literals[before:] {
+			inLiterals += literal.End - literal.Start - 1
+		}
+		if t.End-inLiterals > MaxSkeleton {
+			return text, nil
 		}
 	}
 	if len(literals) == 0 {

@@ -31,3 +31,20 @@ func TestSkeleton(t *testing.T) {
 		}
 	}
 }
+
+// What a long text leaves without its literals, and how many these are, is bounded.
+func TestSkeletonIsBounded(t *testing.T) {
+	t.Parallel()
+	for text, own := range map[string]bool{
+		"select '" + strings.Repeat("x", 1<<20) + "'":                 false,
+		"select " + strings.Repeat("12345,", MaxSkeleton/2-10) + "1":  false,
+		"select " + strings.Repeat("12345,", MaxSkeleton/2) + "1":     true,
+		"select " + strings.Repeat("'long',", MaxSkeleton/2) + "'y'":  true,
+		"select " + strings.Repeat(`"name", `, MaxSkeleton/8+1) + "1": true,
+	} {
+		skeleton, literals := Skeleton(text, UTF8, false)
+		if (skeleton == text) != own || len(literals) > MaxSkeleton {
+			t.Errorf("%.30s: %d bytes with %d literals", text, len(skeleton), len(literals))
+		}
+	}
+}
