@@ -131,7 +131,7 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 		}
 	}
 	began = time.Now()
-	err = h.work.renew(ctx, conn, h.margin, h.leastRise, low)
+	err = h.work.renew(ctx, conn, h.margin, h.leastRise)
 	if !low {
 		h.vain += time.Since(began)
 	}

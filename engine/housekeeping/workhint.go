@@ -15,14 +15,18 @@ import (
 //
 // A fresh row below the hint is hidden. Why none is: it draws its id from mbus4.work_queue_id_seq,
 // whose lock its transaction holds to the end, before the clock is read for its next_attempt_at. So
-// the floor holds as it does for messages. A row that was claimed is not fresh any more, nor is one
-// that was put into the past, and these are claimed without a hint. What is written past all that,
-// with an id that was not drawn, is found by the look below.
+// the floor holds as it does for messages. A row that was claimed is not fresh any more, and such rows
+// are claimed without a hint. So a row that somebody has put below the hint, with a time of its own or by
+// releasing what was claimed by hand, is made one that is not fresh by a look below the hint.
 type workHint struct {
 	posters
 	known bool // hint is that of the sequence
 	hint  int64
+	low   time.Time // when to look below the hint
 }
+
+// workLowInterval is between two looks below the hint: so long may a row that was put there wait.
+const workLowInterval = time.Second
 
 // The first fresh row from $1 to below $2.
 const lowestWorkSQL = `
@@ -34,31 +38,30 @@ where w.process_id is null and w.fresh
 order by w.next_attempt_at, w.id
 limit 1`
 
-// renew raises the hint to the first row, or to what is safe. low: it looks below first, and lowers
-// the hint where it is wrong.
-func (w *workHint) renew(ctx context.Context, conn *pgx.Conn, margin, leastRise time.Duration, low bool) error {
+// The fresh rows below $1, a thousand at most, are fresh no more.
+const unhideWorkSQL = `
+update mbus4.work_queue w
+set fresh = false
+where w.ctid = any(array(
+	select h.ctid
+	from mbus4.work_queue h
+	where h.process_id is null and h.fresh and h.next_attempt_at < (select timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
+	order by h.next_attempt_at, h.id
+	limit 1000
+	for update skip locked))`
+
+// renew raises the hint to the first row, or to what is safe. Where the hint may be wrong it looks below first.
+func (w *workHint) renew(ctx context.Context, conn *pgx.Conn, margin, leastRise time.Duration) error {
 	now, err := w.read(ctx, conn, sequences{any: []string{"mbus4.work_queue_id_seq"}})
 	if err != nil {
 		return err
 	}
 	safe := max(w.floor(allClasses)-margin.Microseconds(), 0)
-	if low || !w.known || w.hint > now {
-		if err := conn.QueryRow(ctx, `select coalesce(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0)`).Scan(&w.hint); err != nil {
-			return fmt.Errorf("reading the hint of the work queue: %w", err)
-		}
-		w.known = true
-		to, _, err := lowestWork(ctx, conn, 0, w.hint)
-		if err != nil {
+	if began := time.Now(); !w.known || w.hint > now || !began.Before(w.low) {
+		if err := w.lookBelow(ctx, conn, now, safe); err != nil {
 			return err
 		}
-		if w.hint > now { // the clock was set back
-			to = min(to, safe)
-		}
-		if to < w.hint {
-			if err := w.set(ctx, conn, to); err != nil {
-				return err
-			}
-		}
+		w.low = time.Now().Add(max(workLowInterval, dutyFactor*time.Since(began)))
 	}
 	if safe <= w.hint {
 		return nil
@@ -73,6 +76,21 @@ func (w *workHint) renew(ctx context.Context, conn *pgx.Conn, margin, leastRise 
 	}
 	if to-w.hint > least {
 		return w.set(ctx, conn, to)
+	}
+	return nil
+}
+
+// lookBelow reads the hint, takes it back if the clock was set back, and makes what is hidden below it visible.
+func (w *workHint) lookBelow(ctx context.Context, conn *pgx.Conn, now, safe int64) error {
+	if err := conn.QueryRow(ctx, `select coalesce(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0)`).Scan(&w.hint); err != nil {
+		return fmt.Errorf("reading the hint of the work queue: %w", err)
+	}
+	w.known = true
+	if w.hint > now && safe < w.hint {
+		return w.set(ctx, conn, safe)
+	}
+	if _, err := conn.Exec(ctx, unhideWorkSQL, w.hint); err != nil {
+		return fmt.Errorf("looking for hidden rows of the work queue: %w", err)
 	}
 	return nil
 }

@@ -109,14 +109,14 @@ func TestWorkHintHidesNothing(t *testing.T) {
 			enginetest.Exec(t, other, "commit prepared 'adds'")
 			return id
 		},
-		"put below by a restored dump": func(t *testing.T, q *queue, other *pgx.Conn) int64 {
+		"claimed and released by hand": func(t *testing.T, q *queue, other *pgx.Conn) int64 {
+			id := add(t, q.conn)
+			enginetest.Exec(t, q.conn, "update mbus4.work_queue set process_id = 1 where id = $1", id)
 			q.work(t, 7, 40)
-			enginetest.Exec(t, q.conn, "alter table mbus4.work_queue disable trigger user")
-			id := enginetest.One[int64](t, q.conn, "insert into mbus4.work_queue (payload, next_attempt_at) values ('{}', '-infinity') returning id")
+			enginetest.Exec(t, q.conn, "update mbus4.work_queue set process_id = null where id = $1", id)
 			if got := claim(t, q.conn, 2); got != 0 {
 				t.Errorf("claimed %d: the hint has no effect", got)
 			}
-			q.hinter.low = time.Time{} // ten seconds have passed
 			return id
 		},
 		"moved into the past": func(t *testing.T, q *queue, other *pgx.Conn) int64 {
@@ -153,6 +153,7 @@ func TestWorkHintHidesNothing(t *testing.T) {
 			q := newQueue(t)
 			q.work(t, 7, 40)
 			want := hide(t, q, enginetest.Connect(t, q.database))
+			q.hinter.work.low = time.Time{} // a second has passed
 			q.tick(t)
 			if got := claim(t, q.conn, 2); got != want {
 				t.Errorf("claimed %d, want %d", got, want)

@@ -185,6 +185,7 @@ func TestWorkQueueRetries(t *testing.T) {
 	harness.Ask(t, conn, "truncate done; update mbus4.work_queue set attempts = 0, next_attempt_at = now() - interval '1 s'")
 	addMessages(t, conn, 2)
 	harness.Ask(t, conn, "update mbus4.work_queue set next_attempt_at = now() - interval '2 s' where attempts = 0 and payload->>'n' = '2'")
+	awaitNoticed(t, conn)
 	harness.Want(t, conn, "2 1 1", `with a as (select mbus4.get_next_message(1) as m from generate_series(1, 3))
 		select string_agg((m).payload->>'n', ' ') from a`)
 	harness.Ask(t, conn, "select mbus4.release_messages(1)")

@@ -30,6 +30,7 @@ func TestWorkQueuePolicy(t *testing.T) {
 		due()
 		addMessages(t, s.Conn, 1)
 		harness.Ask(t, s.Conn, "update mbus4.work_queue set next_attempt_at = now() - interval '1 s' where attempts = 0")
+		awaitNoticed(t, s.Conn)
 		s.Want(t, "", "call mbus4.process_queue(1, $1, max_attempts => 3)", handler)
 		harness.Want(t, s.Conn, "2|3|∅|division by zero|never", left)
 		// It is not tried any more, unless somebody has it tried.
@@ -90,4 +91,11 @@ func hasNotice(notices []*pgconn.Notice, message string) bool {
 		}
 	}
 	return false
+}
+
+// awaitNoticed waits until housekeeping has noticed what was put into the past.
+func awaitNoticed(t *testing.T, conn *pgconn.PgConn) {
+	t.Helper()
+	harness.Await(t, conn, harness.AskLimit, `select not exists (select from mbus4.work_queue where fresh and process_id is null
+		and next_attempt_at < (select timestamptz 'epoch' + last_value * interval '1 microsecond' from mbus4.hint_work))`)
 }

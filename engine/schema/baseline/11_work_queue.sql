@@ -11,6 +11,7 @@ create table mbus4.work_queue (
     next_attempt_at timestamptz not null default pg_catalog.clock_timestamp(), -- after the id is drawn: see hint_work
     -- Nobody has claimed it yet. A row that was claimed may come back to its old place in the order. So those that never were stand by
     -- themselves, and claiming begins at the first of them, however many that came before are gone. An index of both kinds would give the planner a choice.
+    -- A row that is put below the hint by hand is noticed by housekeeping, which makes this false.
     fresh           boolean not null default true
 ) with (
     fillfactor = 100,
@@ -40,27 +41,6 @@ alter table mbus4.work_queue
 insert into mbus4.work_queue (id, payload) overriding system value
 select -n, pg_catalog.to_jsonb(repeat(md5(n::text), 32)) from generate_series(1, 400) n;
 delete from mbus4.work_queue;
-
--- What is put into the past by hand stands with those that come back.
-create function mbus4.work_placed() returns trigger
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    new.fresh := false;
-    return new;
-end
-$$;
-
-create trigger work_added before insert on mbus4.work_queue
-for each row when (new.fresh and new.next_attempt_at < pg_catalog.clock_timestamp() - interval '0.1 s') execute function mbus4.work_placed();
-
-create trigger work_moved before update of next_attempt_at on mbus4.work_queue
-for each row when (new.fresh and new.next_attempt_at < old.next_attempt_at) execute function mbus4.work_placed();
-
--- So does what is claimed by hand.
-create trigger work_claimed before update of process_id on mbus4.work_queue
-for each row when (new.fresh and new.process_id is not null) execute function mbus4.work_placed();
 
 -- What get_next_message yields.
 create type mbus4.work_message as (id bigint, payload jsonb);
