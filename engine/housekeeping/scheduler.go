@@ -143,12 +143,13 @@ with recursive owner (name) as (
 ), turn as materialized (
 	select o.name from owner o where o.name is not null and pg_catalog.textsend(o.name::text) <> all ($2::bytea[]) order by pg_catalog.textsend(o.name::text) <= $1::bytea, o.name
 )
-select s.name, pg_catalog.left(s.cron, 300), pg_catalog.left(s.timezone, 100), pg_catalog.textsend(s.owner::text), s.changed, pg_catalog.clock_timestamp(), s.next_at,
+select s.name, pg_catalog.left(s.cron, 300), pg_catalog.left(s.timezone, 100), pg_catalog.textsend(s.owner::text),
+       case when s.planned is null then s.changed else pg_catalog.clock_timestamp() end, pg_catalog.clock_timestamp(), s.next_at,
        exists (select from pg_catalog.pg_roles r where r.rolname = s.owner and pg_catalog.has_schema_privilege(r.oid, 'mbus4', 'usage')
                                                      and pg_catalog.has_table_privilege(r.oid, 'mbus4.message', 'insert'))
 from turn o
 cross join lateral (
-	select s.name, s.cron, s.timezone, s.owner, s.changed, s.next_at
+	select s.name, s.cron, s.timezone, s.owner, s.changed, s.planned, s.next_at
 	from mbus4.schedule s
 	where s.owner = o.name and coalesce(s.next_at, '-infinity') <= (select pg_catalog.clock_timestamp())
 	order by coalesce(s.next_at, '-infinity')
@@ -159,7 +160,13 @@ limit 1`
 
 const moveOnSQL = `
 update mbus4.schedule
-set next_at = coalesce($2::timestamptz, 'infinity'), last_at = coalesce($3, last_at), missed = missed + $4, last_error = $5
+set tick = coalesce($2::timestamptz, 'infinity'), last_at = coalesce($3, last_at), missed = missed + $4, last_error = $5
+where name = $1`
+
+// planSQL notes the first tick of a plan that is new.
+const planSQL = `
+update mbus4.schedule
+set tick = coalesce($2::timestamptz, 'infinity'), planned = hashtextextended(cron || ' ' || timezone, 0), changed = $3, missed = 0, last_error = $4
 where name = $1`
 
 // tickOne deals with one schedule that is due: found says that there was one, posted that its tick was.
@@ -181,11 +188,19 @@ func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool,
 		failed     *string
 	)
 	plan, err := schedule.Parse(c.cron, c.zone)
-	switch {
-	case err != nil: // written past the functions, or by a newer program
+	if err != nil { // written past the functions, or by a newer program
 		failed = text(err.Error())
+	}
+	switch {
 	case c.next == nil:
-		next = after(plan, c.changed)
+		if err == nil {
+			next = after(plan, c.changed)
+		}
+		if _, err := tx.Exec(ctx, planSQL, c.name, next, c.changed, admin.Storable(tx.Conn(), failed)); err != nil {
+			return true, false, fmt.Errorf("planning schedule %q: %w", c.name, err)
+		}
+		return true, false, nil
+	case err != nil:
 	default:
 		latest, before := plan.Latest(*c.next, c.now)
 		next, missed = after(plan, latest), before

@@ -91,6 +91,11 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("%+v", refused)
 	}
 	harness.Refused(t, other, "42501", "select mbus4.unschedule('s')")
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), "update mbus4.schedule set owner = 'who was'")
+	refused = harness.Refusal(t, other, "42501", "select mbus4.schedule('s', '@daily', 'q')")
+	if refused.Message != `schedule "s" belongs to role "who was", which is gone` || !strings.Contains(refused.Hint, "unschedule") {
+		t.Errorf("%+v", refused)
+	}
 	harness.Want(t, conn, "t", "select mbus4.unschedule('s')")
 	harness.Ask(t, conn, "select mbus4.purge_queue('q')")
 	harness.Want(t, conn, "f|0", "select mbus4.peek_q(), count(*) from mbus4.schedules")

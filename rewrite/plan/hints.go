@@ -73,6 +73,13 @@ func hintFor(code, message string, c *callSite) string {
 		if strings.Contains(message, " has only the consumer ") {
 			return "Consume from it as that: mbus4.consume('dmq'). For copies of what comes to it, make a queue and mbus4.create_trigger('dmq', …)."
 		}
+	case "42501":
+		if strings.HasSuffix(message, ", which is gone") {
+			return "End it with mbus4.unschedule, and make it anew."
+		}
+		if strings.HasPrefix(message, "schedule ") {
+			return "Take another name, or become a member of that role."
+		}
 	case "42P17":
 		return "A trigger must not lead back to a queue that feeds it; mbus4.drop_trigger(src, dst) takes one away."
 	case "54000":

@@ -1,7 +1,8 @@
 -- What is posted by the clock.
 
--- Clients write it by mbus4.schedule and mbus4.unschedule, with the rights of a trigger's choosing; housekeeping posts what is due. next_at null: housekeeping is about to find
--- the first tick after changed; infinity: there is none.
+-- Clients write it by mbus4.schedule and mbus4.unschedule; housekeeping posts what is due. next_at null: housekeeping is about to find the first tick, for the
+-- schedule is new or has another plan; infinity: there is none. What is the same as before leaves the next tick where it is, so a program may call
+-- mbus4.schedule whenever it starts.
 create table mbus4.schedule (
     name       text collate "C" not null primary key,
     cron       text not null,
@@ -11,10 +12,12 @@ create table mbus4.schedule (
     headers    {{.Hstore}}.hstore,
     properties {{.Hstore}}.hstore,
     owner      name not null default current_user, -- as whose it may be posted, and whose members may change it
-    changed    timestamptz not null default pg_catalog.clock_timestamp(), -- when cron or timezone were given last
-    next_at    timestamptz,
+    changed    timestamptz not null default pg_catalog.clock_timestamp(), -- when the plan was first seen, or the schedule was made
+    planned    bigint, -- for which cron and timezone housekeeping has found tick
+    tick       timestamptz,
+    next_at    timestamptz generated always as (case when planned = hashtextextended(cron || ' ' || timezone, 0) then tick end) stored,
     last_at    timestamptz, -- of the last tick that was posted
-    missed     bigint not null default 0, -- ticks that were not posted, since changed
+    missed     bigint not null default 0, -- ticks that were not posted, of this plan
     last_error text -- of the last tick; null: it was posted
 ) with (vacuum_truncate = off);
 create index schedule_next on mbus4.schedule (next_at nulls first);
@@ -31,44 +34,20 @@ alter table mbus4.schedule
 insert into mbus4.schedule (name, cron, timezone, qname) select n::text, repeat(md5(n::text), 32), '', '' from generate_series(1, 200) n;
 delete from mbus4.schedule where timezone = '';
 
--- A schedule belongs to who made it. Members of that role may change and drop it, those of mbus4_admin may drop it; of one whose role
--- is gone whoever changes it becomes the owner. What is the same as before leaves the next tick where it is, so a program may
--- call mbus4.schedule whenever it starts.
-create function mbus4.schedule_owned() returns trigger
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-declare
-    role name := null;
-begin
-    if tg_op <> 'INSERT' then
-        select r.rolname into role from pg_roles r where r.rolname = old.owner;
-        if role is not null and not exists (
-            select from pg_roles r
-            where (r.rolname = role or tg_op = 'DELETE' and r.rolname = 'mbus4_admin' or r.oid = (select c.relowner from pg_class c where c.oid = tg_relid))
-              and pg_has_role(current_user, r.oid, 'member')) then
-            raise exception using errcode = '42501', message = format('schedule "%s" belongs to role "%s"', old.name, role),
-                hint = format('Take another name, or become a member: grant %I to %I.', role, current_user);
-        end if;
-    end if;
-    if tg_op = 'DELETE' then
-        return old;
-    end if;
-    new.owner := coalesce(role, current_user);
-    if tg_op = 'UPDATE' and (new.cron, new.timezone) = (old.cron, old.timezone) then
-        return new;
-    end if;
-    new.changed := clock_timestamp();
-    new.next_at := null;
-    new.missed := 0;
-    new.last_error := null;
-    return new;
-end
-$$;
-create trigger schedule_owned before insert or delete or update of name, cron, timezone, qname, data, headers, properties, owner, changed on mbus4.schedule
-for each row execute function mbus4.schedule_owned();
+-- A schedule belongs to who made it. Members of that role may change and drop it, those of mbus4_admin may drop it, and anybody one whose role is gone. Who
+-- may update whole rows is housekeeping, where the admin role is not the owner.
+alter table mbus4.schedule enable row level security;
+create policy schedule_seen on mbus4.schedule for select using (true);
+create policy schedule_made on mbus4.schedule for insert with check (owner = current_user);
+create policy schedule_changed on mbus4.schedule for update using (
+    exists (select from pg_catalog.pg_roles r where r.rolname = owner and pg_catalog.pg_has_role(r.oid, 'member'))
+    or pg_catalog.has_table_privilege(tableoid, 'update'));
+create policy schedule_dropped on mbus4.schedule for delete using (
+    exists (select from pg_catalog.pg_roles r where r.rolname in (owner, 'mbus4_admin') and pg_catalog.pg_has_role(r.oid, 'member'))
+    or not exists (select from pg_catalog.pg_roles r where r.rolname = owner));
 
 create view mbus4.schedules as
-select s.name, s.cron, s.timezone, s.qname as queue, s.next_at, s.last_at, s.missed, s.last_error, s.owner
+select s.name, s.cron, s.timezone, s.qname as queue, s.next_at, s.last_at,
+       case when s.next_at is null then 0 else s.missed end as missed, case when s.next_at is not null then s.last_error end as last_error, s.owner
 from mbus4.schedule s
 offset 0;

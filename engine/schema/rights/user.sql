@@ -16,7 +16,7 @@ to mbus4_user;
 grant select, insert, update, delete on mbus4.work_queue to mbus4_user;
 grant usage, select on sequence mbus4.work_queue_id_seq to mbus4_user;
 grant select on sequence mbus4.hint_work to mbus4_user;
--- By the clock: whose a schedule is a trigger says.
+-- By the clock: whose a schedule is the policies of the table say.
 grant select, insert (name, cron, timezone, qname, data, headers, properties), update (name, cron, timezone, qname, data, headers, properties), delete
 on mbus4.schedule to mbus4_user;
 grant select on mbus4.schedules to mbus4_user;

@@ -506,6 +506,28 @@ mbus4_call1_asked as materialized (
                     ),
                     2000
                 )::int::text
+            when (
+                select not exists (
+                    select from pg_catalog.pg_roles r where r.rolname = s.owner and pg_catalog.pg_has_role(r.oid, 'member')
+                )
+                from mbus4.schedule s
+                where s.name = a.name
+            )
+                then pg_catalog.left(
+                    (
+                        select pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42501 schedule "%s" belongs to role "%s"%s',
+                            s.name, s.owner,
+                            case
+                                when not exists (select from pg_catalog.pg_roles r where r.rolname = s.owner)
+                                    then ', which is gone'
+                            end
+                        )
+                        from mbus4.schedule s
+                        where s.name = a.name
+                    ),
+                    2000
+                )::int::text
             when pg_catalog.length(a.name) between 1 and 200 then a.name
             else pg_catalog.left(
                 pg_catalog.format(
