@@ -89,11 +89,12 @@ func TestPayload(t *testing.T) {
 		s.Want(t, "t", "select mbus4.post('q', 'a=>1', payload => null) <> ''")
 		s.Want(t, `{"a": "1"}|"a"=>"1"|f`, "select payload, data, headers ? 'json.payload' from mbus4.consume_json('q')")
 
-		// One that anybody may forge makes nobody fail.
-		for _, forged := range []string{"{", "[1,", "", `"\u0000"`, "[1e9999999]", strings.Repeat("[", 200000)} {
-			s.Want(t, "t", "select mbus4.post('q', 'a=>1', hstore('json.payload', $1)) <> ''", forged)
-			s.Want(t, `{"a": "1"}`, "select payload from mbus4.consume_json('q')")
+		// One that is forged fails for who posts it, however it is put in, and for nobody else.
+		for forged, code := range map[string]string{"{": "22P02", "[1,": "22P02", "": "22P02", `"\u0000"`: "22P05", "[1e9999999]": "22003", strings.Repeat("[", 200000): "54001"} {
+			harness.Refused(t, s.Conn, code, "select mbus4.post('q', 'a=>1', hstore('json.payload', $1))", forged)
+			harness.Refused(t, s.Conn, code, "insert into mbus4.message (id, consumer_id, available_at, added, headers) select 1, id, now(), now(), hstore('json.payload', $1) from mbus4.consumer where qname = 'q'", forged)
 		}
+		s.Want(t, "", "select payload from mbus4.consume_json('q')")
 		s.Want(t, "t", "select mbus4.post('q', 'a=>1', 'json.payload=>NULL') <> ''")
 		s.Want(t, `{"a": "1"}`, "select payload from mbus4.lease('q')")
 

@@ -24,7 +24,9 @@ create table mbus4.message (
     -- The iids the message is delivered after. Checked when it is delivered. A message of dmq has none:
     -- consuming from there ignores the order.
     after         text[] collate "C",
-    primary key (consumer_id, available_at, id)
+    primary key (consumer_id, available_at, id),
+    -- Who posts what is no JSON gets the error, and none of those who read it.
+    check (jsonb_typeof((headers operator({{.Bound}}.->) 'json.payload'::text)::jsonb) <> '')
 ) with (
     fillfactor = 100,
     -- Vacuum whenever it looks, at full speed, indexes always, whatever the size of the backlog.

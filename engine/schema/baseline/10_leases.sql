@@ -51,17 +51,10 @@ as $$ select row(null, row($1.id, $1.added, $1.iid, $1.delayed_until, $1.expires
 -- What is posted as a payload stands in the header json.payload, and its keys in data. A header and no column, as for attempts: see
 -- docs/adr/0019-leases.md.
 
--- What a message with these headers and this data holds as JSON. Anybody may write the header: what is no JSON there counts for nothing, so that no message
--- makes its consumers fail.
+-- What a message with these headers and this data holds as JSON.
 create function mbus4.payload(headers {{.Hstore}}.hstore, data {{.Hstore}}.hstore) returns jsonb
-language plpgsql immutable parallel safe
-as $$
-begin
-    return coalesce(($1 operator({{.Bound}}.->) 'json.payload'::pg_catalog.text)::pg_catalog.jsonb, {{.Bound}}.hstore_to_jsonb($2));
-exception when data_exception or program_limit_exceeded then
-    return {{.Bound}}.hstore_to_jsonb($2);
-end
-$$;
+language sql immutable parallel safe
+as $$ select coalesce(($1 operator({{.Bound}}.->) 'json.payload'::pg_catalog.text)::pg_catalog.jsonb, {{.Bound}}.hstore_to_jsonb($2)) $$;
 
 -- The same of a message as consume gives it.
 create function mbus4.payload(message mbus4.qt_model) returns jsonb
