@@ -1,6 +1,7 @@
 package housekeeping
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -41,23 +42,12 @@ left join mbus4.consumer c on c.hint = n.number
 where n.number >= $1
 order by 2 desc, 1`
 
-// makeHintSQL makes the sequence %[1]d, and lets read it who may read hint_0.
-const makeHintSQL = `
-create sequence mbus4.hint_%[1]d as bigint minvalue 0 start 0;
-do $$
-declare
-	g record;
-begin
-	for g in
-		select case when a.grantee = 0 then 'public' else pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) end as whom
-		from pg_catalog.pg_class c
-		cross join lateral pg_catalog.aclexplode(c.relacl) a
-		where c.oid = 'mbus4.hint_0'::regclass and a.grantee <> c.relowner and a.privilege_type = 'SELECT'
-	loop
-		execute pg_catalog.format('grant select on sequence mbus4.hint_%[1]d to %%s', g.whom);
-	end loop;
-end
-$$`
+// Who may read hint_0, for GRANT. As bytes: names of roles may be in another encoding than the database.
+const hintReadersSQL = `
+select pg_catalog.textsend(case when a.grantee = 0 then 'public' else pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) end)
+from pg_catalog.pg_class c
+cross join lateral pg_catalog.aclexplode(c.relacl) a
+where c.oid = 'mbus4.hint_0'::regclass and a.grantee <> c.relowner and a.privilege_type = 'SELECT'`
 
 // Consumers that were restored without the sequence.
 const withoutHintSQL = `
@@ -112,7 +102,7 @@ func shareOut(ctx context.Context, tx pgx.Tx) (given int, err error) {
 		if len(free) > 0 {
 			number, free = free[0], free[1:]
 		} else if next < maxHints {
-			if _, err := tx.Exec(ctx, fmt.Sprintf(makeHintSQL, number)); err != nil {
+			if err := makeHint(ctx, tx, number); err != nil {
 				return 0, fmt.Errorf("making a hint: %w", err)
 			}
 			next++
@@ -127,6 +117,23 @@ func shareOut(ctx context.Context, tx pgx.Tx) (given int, err error) {
 	}
 	_, err = tx.Exec(ctx, `update mbus4.consumer c set hint = n.number from unnest($1::bigint[], $2::int[]) n (id, number) where c.id = n.id`, consumers[:len(numbers)], numbers)
 	return len(numbers), err
+}
+
+// makeHint makes a sequence, and lets read it who may read hint_0.
+func makeHint(ctx context.Context, tx pgx.Tx, number int) error {
+	if _, err := tx.Exec(ctx, fmt.Sprintf(`create sequence mbus4.hint_%d as bigint minvalue 0 start 0`, number)); err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, hintReadersSQL)
+	if err != nil {
+		return err
+	}
+	readers, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil || len(readers) == 0 {
+		return err
+	}
+	_, err = tx.Exec(ctx, fmt.Sprintf(`grant select on sequence mbus4.hint_%d to %s`, number, bytes.Join(readers, []byte(", "))))
+	return err
 }
 
 // hintNumbers gives the numbers of own hints that nobody has, and the first that there is no sequence for.
