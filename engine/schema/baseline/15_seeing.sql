@@ -39,7 +39,7 @@ $$;
 create function mbus4.states_of_consumers(out queue text, out consumer text, out selector text, out ready bigint, out delayed bigint,
     out waiting bigint, out leased bigint, out held bigint, out dead bigint, out queue_dead bigint, out oldest_ready timestamptz, out paused boolean, out exact boolean)
 returns setof record
-language plpgsql volatile rows 1000
+language sql volatile rows 1000
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -48,9 +48,6 @@ set enable_mergejoin = off
 set enable_sort = off
 set jit = off
 as $$
-#variable_conflict use_column
-begin
-    return query
     with sampled as materialized (
         select least(100, 20000.0 / greatest(p.pages, 1)) as percent, p.pages <= 200 as whole, clock_timestamp() as now,
                pg_snapshot_xmax(pg_current_snapshot())::text::bigint as base,
@@ -195,8 +192,7 @@ begin
     select q.qname, null, null, 0, 0, 0, 0, 0, 0, coalesce(d.messages, 0), null, q.paused is not null, (select s.whole from sampled s) or (select count(*) from first_dead) <= 1000
     from mbus4.queue q
     left join dead_of_queue d on d.queue = q.qname
-    where not exists (select from told t where t.qname = q.qname);
-end
+    where not exists (select from told t where t.qname = q.qname)
 $$;
 revoke all on function mbus4.states_of_consumers() from public;
 

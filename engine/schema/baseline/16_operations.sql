@@ -726,28 +726,25 @@ offset 0;
 -- Removes what is old, a thousand rows of each kind at most, and says how many rows it was: what was changed 90 days ago, how to undo what was done seven
 -- days ago, and operations that nobody has gone on with for 90 days.
 create function mbus4.forget_changes() returns bigint
-language plpgsql volatile
+language sql volatile
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_sort = off
 set jit = off
 as $$
-declare
-    mbus4_rows bigint;
-    mbus4_gone bigint;
-begin
-    delete from mbus4.audit a
-    where a.ctid = any(array(select x.ctid from mbus4.audit x where x.at < now() - interval '90 days' order by x.at limit 1000 for update skip locked));
-    get diagnostics mbus4_rows = row_count;
-    delete from mbus4.operation_log l
-    where l.ctid = any(array(select x.ctid from mbus4.operation_log x where x.at < now() - interval '7 days' order by x.at limit 1000 for update skip locked));
-    get diagnostics mbus4_gone = row_count;
-    mbus4_rows := mbus4_rows + mbus4_gone;
-    delete from mbus4.operation o
-    where o.ctid = any(array(select x.ctid from mbus4.operation x where x.changed < now() - interval '90 days' order by x.changed limit 1000 for update skip locked));
-    get diagnostics mbus4_gone = row_count;
-    return mbus4_rows + mbus4_gone;
-end
+    with audited as (
+        delete from mbus4.audit a
+        where a.ctid = any(array(select x.ctid from mbus4.audit x where x.at < now() - interval '90 days' order by x.at limit 1000 for update skip locked))
+        returning 1
+    ), logged as (
+        delete from mbus4.operation_log l
+        where l.ctid = any(array(select x.ctid from mbus4.operation_log x where x.at < now() - interval '7 days' order by x.at limit 1000 for update skip locked))
+        returning 1
+    ), operated as (
+        delete from mbus4.operation o
+        where o.ctid = any(array(select x.ctid from mbus4.operation x where x.changed < now() - interval '90 days' order by x.changed limit 1000 for update skip locked))
+        returning 1
+    )
+    select (select count(*) from audited) + (select count(*) from logged) + (select count(*) from operated)
 $$;
 revoke all on function mbus4.forget_changes() from public;

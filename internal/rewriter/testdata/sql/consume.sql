@@ -20,7 +20,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -105,10 +105,8 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -121,7 +119,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$
 
 # In the target list.
@@ -146,7 +144,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -230,10 +228,8 @@ mbus4_call1 as (
 )
 select pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -246,7 +242,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$
 
 # Where messages wait for others, taking one wakes what waited for it.
@@ -271,7 +267,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -392,10 +388,8 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -408,7 +402,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$
 
 # At most ten.
@@ -435,7 +429,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         case
                             when a.amt < 0
@@ -531,10 +525,8 @@ mbus4_call1 as (
 select iid, data
 from (select (m.r).* from (select "consumen" as r from mbus4_call1) m) as "consumen_orders_by_audit";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -547,7 +539,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$
 
 # For each row of a set.
@@ -562,7 +554,7 @@ mbus4_call1_consumer as materialized (
     select a.n, 1 as amt, c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+            mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128) as hint
     from mbus4_call1_args a
@@ -676,10 +668,8 @@ from mbus4_rows1
 join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
 order by mbus4_rows1.n, mbus4_call1.o;
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -692,5 +682,5 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$

@@ -22,7 +22,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -167,10 +167,8 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "dyn_consume" as r from mbus4_call1) m) as "dyn_consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -183,7 +181,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$
 
 # Any other is known to the server only.
@@ -200,7 +198,7 @@ mbus4_call1_consumer as materialized (
     from (
         select coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+            mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
         ) as id,
             pg_catalog.clock_timestamp() as now,
             pg_catalog.to_timestamp(
@@ -343,10 +341,8 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "dyn_consume" as r from mbus4_call1) m) as "dyn_consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -359,7 +355,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$
 
 # For each row of a set.
@@ -375,7 +371,7 @@ mbus4_call1_consumer as materialized (
     select a.n, c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+            mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128) as hint, coalesce(a.selector, '') as selector
     from mbus4_call1_args a
@@ -523,10 +519,8 @@ select mbus4_call1."dyn_consume" as "dyn_consume"
 from mbus4_call1
 order by mbus4_call1.n, mbus4_call1.o;
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -539,5 +533,5 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$

@@ -80,12 +80,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_746473ea((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_ce0112b7((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_746473ea(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_ce0112b7(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -105,7 +105,7 @@ create or replace function mbus4.at_consume_waking_746473ea(pg_catalog.text, pg_
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
                             ),
-                            mbus4.at_no_consumer_14ee4e07(''''||$3||'''', a.qname, a.cname)
+                            mbus4.at_no_consumer_18ffbf99(''''||$3||'''', a.qname, a.cname)
                         ) as id,
                             1 as amt, pg_catalog.clock_timestamp() as now
                         from mbus4_call_args a

@@ -33,7 +33,7 @@ mbus4_call1_leased as (
         select x.ctid
         from (
             select case
-                when c.ctid is null then mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                when c.ctid is null then mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                 else (case when c.paused is null then c.id else -c.id end)
             end as id,
                 pg_catalog.to_timestamp(
@@ -83,10 +83,8 @@ mbus4_call1 as (
 select iid, data, lease
 from (select (m.r).* from (select "lease" as r from mbus4_call1) m) as "lease";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -99,7 +97,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$;
 -- where there is in the database:
 create or replace function mbus4.at_attempted_4290622a(call text, headers public.hstore) returns public.hstore language plpgsql volatile
@@ -136,7 +134,7 @@ with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (
 mbus4_call1_consumer as materialized (
     select coalesce(
         (case when c.paused is null then c.id else -c.id end),
-        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
     ) as id,
         c.qname as queue, coalesce(c.hint, c.id % 128) as hint,
         case
@@ -303,10 +301,8 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "lease" as r from mbus4_call1) m) as "lease";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -319,7 +315,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$;
 -- where there is in the database:
 create or replace function mbus4.at_spent_2203dc95(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language plpgsql volatile
@@ -355,7 +351,7 @@ mbus4_call1_consumer as materialized (
         c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+            mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128) as hint,
         case
@@ -524,10 +520,8 @@ from mbus4_rows1
 join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
 order by mbus4_rows1.n, mbus4_call1.o;
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -540,7 +534,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$;
 -- where there is in the database:
 create or replace function mbus4.at_spent_2203dc95(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language plpgsql volatile
@@ -567,7 +561,7 @@ mbus4_call1_taken as (
                     and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then true
                 when a.lease is null then false
-                else mbus4.at_parts_of_lease_1e748ca8('1 _session_secret_', a.lease) is not null
+                else mbus4.at_parts_of_lease_755c7ee4('1 _session_secret_', a.lease) is not null
             end
             offset 0
         ) p
@@ -582,13 +576,13 @@ mbus4_call1 as (
 select "ack" as "ack"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_parts_of_lease_1e748ca8(call text, lease text) returns text[] language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin if $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
-     then return pg_catalog.string_to_array($2, '.'); end if; return pg_catalog.left(
-         pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000
-     )::int::text::text[]; end
+create or replace function mbus4.at_parts_of_lease_755c7ee4(call text, lease text) returns text[] language sql volatile as $mbus4$
+ select case
+     when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+         then pg_catalog.string_to_array($2, '.')
+     else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000)::int::text::text[]
+ end
+ limit 1
 $mbus4$
 
 # messages wait
@@ -611,7 +605,7 @@ mbus4_call1_taken as (
                     and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then true
                 when a.lease is null then false
-                else mbus4.at_parts_of_lease_1e748ca8('1 _session_secret_', a.lease) is not null
+                else mbus4.at_parts_of_lease_755c7ee4('1 _session_secret_', a.lease) is not null
             end
             offset 0
         ) p
@@ -630,13 +624,13 @@ mbus4_call1 as (
 select "ack" as "ack"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_parts_of_lease_1e748ca8(call text, lease text) returns text[] language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin if $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
-     then return pg_catalog.string_to_array($2, '.'); end if; return pg_catalog.left(
-         pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000
-     )::int::text::text[]; end
+create or replace function mbus4.at_parts_of_lease_755c7ee4(call text, lease text) returns text[] language sql volatile as $mbus4$
+ select case
+     when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+         then pg_catalog.string_to_array($2, '.')
+     else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000)::int::text::text[]
+ end
+ limit 1
 $mbus4$
 
 select mbus4.ack(l) from unnest($1::text[]) l
@@ -657,7 +651,7 @@ mbus4_call1_key as materialized (
                     and a.lease operator(pg_catalog.~~) '_%._%._%.________________'
                     and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then pg_catalog.string_to_array(a.lease, '.')
-                else mbus4.at_parts_of_lease_1e748ca8('1 _session_secret_', a.lease)
+                else mbus4.at_parts_of_lease_755c7ee4('1 _session_secret_', a.lease)
             end as part
         from mbus4_call1_args a
         offset 0
@@ -698,35 +692,35 @@ select mbus4_call1."ack" as "ack"
 from mbus4_call1
 order by mbus4_call1.n;
 -- where there is in the database:
-create or replace function mbus4.at_parts_of_lease_1e748ca8(call text, lease text) returns text[] language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin if $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
-     then return pg_catalog.string_to_array($2, '.'); end if; return pg_catalog.left(
-         pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000
-     )::int::text::text[]; end
+create or replace function mbus4.at_parts_of_lease_755c7ee4(call text, lease text) returns text[] language sql volatile as $mbus4$
+ select case
+     when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+         then pg_catalog.string_to_array($2, '.')
+     else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000)::int::text::text[]
+ end
+ limit 1
 $mbus4$
 
 # The rest are functions.
 select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($3, '5 min')
 ----
-select mbus4.at_retry_ad7aaeac(
+select mbus4.at_retry_ee8b2c48(
     '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry",
-    mbus4.at_fail_1c1c262d('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
-    mbus4.at_extend_f74dcfda('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
+    mbus4.at_fail_cde7b17a('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_extend_a6edbba5('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
 -- where there is in the database:
-create or replace function mbus4.at_retry_ad7aaeac(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+create or replace function mbus4.at_retry_ee8b2c48(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_1e748ca8(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_fail_1c1c262d(call text, lease text, error text) returns boolean language plpgsql volatile
+create or replace function mbus4.at_fail_cde7b17a(call text, lease text, error text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_1e748ca8(''||$1||'', $2) end; mbus4_row mbus4.message; begin select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; return found and mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')); end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', $2) end; mbus4_row mbus4.message; begin select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; return found and mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_extend_f74dcfda(call text, lease text, duration interval) returns text language plpgsql volatile
+create or replace function mbus4.at_extend_a6edbba5(call text, lease text, duration interval) returns text language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_1e748ca8(''||$1||'', $2) end; mbus4_consumer mbus4.consumer; mbus4_length interval; mbus4_drawn bigint; mbus4_lease text; begin select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_part[1]::bigint; mbus4_length := case when $3 < interval '1 millisecond' or $3 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 a lease must last between 1 ms and 365 days, and not %s', $3), 2000)::int) else coalesce($3, coalesce(mbus4_consumer.lease, interval '30 seconds')) end; if mbus4_consumer.id is null then return null; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; update mbus4.message m set available_at = pg_catalog.clock_timestamp() + mbus4_length where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) returning pg_catalog.concat_ws('.', m.consumer_id, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text, (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint) into mbus4_lease; return mbus4_lease; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', $2) end; mbus4_consumer mbus4.consumer; mbus4_length interval; mbus4_drawn bigint; mbus4_lease text; begin select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_part[1]::bigint; mbus4_length := case when $3 < interval '1 millisecond' or $3 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 a lease must last between 1 ms and 365 days, and not %s', $3), 2000)::int) else coalesce($3, coalesce(mbus4_consumer.lease, interval '30 seconds')) end; if mbus4_consumer.id is null then return null; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; update mbus4.message m set available_at = pg_catalog.clock_timestamp() + mbus4_length where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) returning pg_catalog.concat_ws('.', m.consumer_id, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text, (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint) into mbus4_lease; return mbus4_lease; end $mbus4$
 
 select mbus4.retry(m, 'no paper') from mbus4.consume('orders') m
 ----
@@ -749,7 +743,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -831,15 +825,13 @@ mbus4_call1 as (
         )::mbus4.qt_model as consume
     from mbus4_call1_taken d
 )
-select mbus4.at_retry_ad7aaeac(
+select mbus4.at_retry_ee8b2c48(
     '2 _session_secret_', mbus4.to_retry((m)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry"
 from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m;
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -852,27 +844,82 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_ad7aaeac(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+create or replace function mbus4.at_retry_ee8b2c48(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_1e748ca8(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
 
 select mbus4.alter_consumer('orders', max_attempts => 5), mbus4.redrive('orders')
 ----
-select mbus4.at_alter_consumer_2c359524(
-    '1 _session_secret_', ('orders')::pg_catalog.text, 'default'::pg_catalog.text, (5)::integer, null::pg_catalog.interval,
-    null::pg_catalog.interval, null::double precision, null::pg_catalog.interval
-) as "alter_consumer",
+select case
+    when mbus4.at_alter_consumer_9b88d3ee(
+        '1 _session_secret_', ('orders')::pg_catalog.text, 'default'::pg_catalog.text, (5)::integer, null::pg_catalog.interval,
+        null::pg_catalog.interval, null::double precision, null::pg_catalog.interval
+    ) > 0
+        then ''::void
+end as "alter_consumer",
     mbus4.at_redrive_10aa3a0f('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
 -- where there is in the database:
 create or replace function mbus4.at_redrive_10aa3a0f(call text, qname text, selector text, amt int) returns bigint language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_row mbus4.message; mbus4_message mbus4.qt_model; mbus4_selector_id bigint; mbus4_condition text; mbus4_said int; mbus4_at timestamptz := '-infinity'; mbus4_last bigint := 0; mbus4_queue text; mbus4_consumer text; mbus4_ids bigint[]; mbus4_id bigint; mbus4_iid text; mbus4_headers mbus4_hstore.hstore; mbus4_now timestamptz; mbus4_done bigint := 0; mbus4_came boolean := false; mbus4_gone bigint := 0; mbus4_expired bigint := 0; mbus4_unwanted bigint := 0; mbus4_taken bigint := 0; begin if $4 < 0 then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 2201W the number of messages must not be negative, but it is %s', $4), 2000)::int; end if; if pg_catalog.btrim($3, E' \t\r\n') <> '' then select s.id, s.condition into mbus4_selector_id, mbus4_condition from (select $3 as text) a left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.text, 'UTF8')), 16))::bit(64)::bigint and s.text = a.text and s.refused is null; if mbus4_selector_id is null then perform mbus4.no_selector($1, $3); end if; end if; while $4 is null or mbus4_done < $4 loop select m.* into mbus4_row from mbus4.message m where m.consumer_id = 1 and (m.available_at, m.id) > (mbus4_at, mbus4_last) and m.available_at <= pg_catalog.clock_timestamp() order by m.available_at, m.id limit 1 for update skip locked; exit when not found; mbus4_at := mbus4_row.available_at; mbus4_last := mbus4_row.id; mbus4_queue := mbus4_row.headers operator(mbus4_hstore.->) 'destination'::text; continue when mbus4_queue is null or mbus4_queue <> pg_catalog.lower($2 collate "C"); mbus4_came := true; if mbus4_condition is not null then mbus4_message := row(mbus4_row.id, mbus4_row.added::timestamp, coalesce(mbus4_row.iid, 'dmq' || '.' || pg_catalog.current_database() || '.' || case when mbus4_row.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_row.available_at) * 1000000)::bigint::text when mbus4_row.available_at < '2200-01-01Z' then (extract(epoch from mbus4_row.available_at) * 1000000)::bigint::text else '' end || mbus4_row.id) collate pg_catalog."default", coalesce(mbus4_row.delayed_until, mbus4_row.added)::timestamp, mbus4_row.expires::timestamp, coalesce(mbus4_row.received, '{}'), mbus4_hstore.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', 'dmq', 'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then mbus4_row.added::timestamp::text else mbus4.time_text(mbus4_row.added::timestamp) end, 'destination', 'dmq'] || case when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq'] end) operator(mbus4_hstore.||) coalesce(mbus4_row.headers operator(mbus4_hstore.||) case when mbus4_row.consumer_id = 1 and mbus4_hstore.exist(mbus4_row.headers, 'destination') then '' else mbus4_hstore.hstore(array['destination', 'dmq'] || case when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq'] end) end, ''), mbus4_row.properties, mbus4_row.data)::mbus4.qt_model; execute 'select (' || mbus4_condition || ') from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; continue when mbus4_said is distinct from 1; end if; mbus4_consumer := mbus4_row.headers operator(mbus4_hstore.->) 'dmq.consumer'::text; mbus4_iid := coalesce(mbus4_row.headers operator(mbus4_hstore.->) 'dmq.iid'::text, coalesce(mbus4_row.iid, 'dmq' || '.' || pg_catalog.current_database() || '.' || case when mbus4_row.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_row.available_at) * 1000000)::bigint::text when mbus4_row.available_at < '2200-01-01Z' then (extract(epoch from mbus4_row.available_at) * 1000000)::bigint::text else '' end || mbus4_row.id)); mbus4_headers := mbus4_row.headers operator(mbus4_hstore.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first', 'retry.last', 'retry.error']; if mbus4_headers operator(mbus4_hstore.->) 'seenby'::text = array[pg_catalog.current_database()::text]::text then mbus4_headers := mbus4_headers operator(mbus4_hstore.-) 'seenby'::text; end if; mbus4_ids := null; if mbus4_queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = mbus4_queue) then mbus4_gone := mbus4_gone + 1; elsif mbus4_row.expires <= pg_catalog.clock_timestamp() then mbus4_expired := mbus4_expired + 1; else mbus4_id := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_queue) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_now := pg_catalog.clock_timestamp(); if mbus4_consumer is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and case when c.selector_id is null then true else mbus4.receives(c, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, null, false, null) end; if mbus4_ids is null then mbus4_unwanted := mbus4_unwanted + 1; end if; else select array[c.id] into mbus4_ids from mbus4.consumer c where c.qname = mbus4_queue and c.name = mbus4_consumer; if mbus4_ids is null then mbus4_gone := mbus4_gone + 1; end if; end if; end if; continue when mbus4_ids is null; begin delete from mbus4.message m where m.consumer_id = 1 and m.available_at = mbus4_at and m.id = mbus4_last; perform mbus4.at_post_given_f86b2bd8($1, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, mbus4_ids, false); mbus4_done := mbus4_done + 1; exception when unique_violation or invalid_text_representation then mbus4_taken := mbus4_taken + 1; end; end loop; if $2 is not null and not mbus4_came and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C")) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" does not exist', $2), 2000)::int; end if; if mbus4_gone + mbus4_expired + mbus4_unwanted + mbus4_taken > 0 then raise notice 'messages that stay in dmq: %', pg_catalog.concat_ws(', ', nullif(mbus4_gone, 0) || ' whose queue or consumer is gone', nullif(mbus4_expired, 0) || ' that expired', nullif(mbus4_unwanted, 0) || ' that no consumer selects', nullif(mbus4_taken, 0) || ' whose iid the consumer has again or whose headers cannot be read'); end if; return mbus4_done; end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_alter_consumer_2c359524(
+create or replace function mbus4.at_alter_consumer_9b88d3ee(
     call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval
-) returns void language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_consumer mbus4.consumer; begin select c.* into mbus4_consumer from mbus4.consumer c where c.qname = pg_catalog.lower($2 collate "C") and c.name = pg_catalog.lower($3 collate "C") for update; if not found then perform case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C")) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000) end::int; end if; mbus4_consumer.backoff := coalesce($5, mbus4_consumer.backoff); mbus4_consumer.max_backoff := coalesce($6, mbus4_consumer.max_backoff); perform case when $4 not between 1 and 1000000 then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 max_attempts must be between 1 and 1000000, and is %s', $4), 2000) when $5 not between interval '0' and interval '365 days' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 backoff must be between 0 and 365 days, and is %s', $5), 2000) when $6 not between interval '0' and interval '365 days' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 max_backoff must be between 0 and 365 days, and is %s', $6), 2000) when coalesce(mbus4_consumer.backoff, interval '1 second') > coalesce(mbus4_consumer.max_backoff, interval '1 hour') then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 backoff must not be longer than max_backoff, and is %s to %s', coalesce(mbus4_consumer.backoff, interval '1 second'), coalesce(mbus4_consumer.max_backoff, interval '1 hour')), 2000) when not $7 between 0 and 1 then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 jitter must be between 0 and 1, and is %s', $7), 2000) when $8 not between interval '1 millisecond' and interval '365 days' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 lease must be between 1 ms and 365 days, and is %s', $8), 2000) end::int; update mbus4.consumer c set max_attempts = coalesce($4, c.max_attempts), backoff = mbus4_consumer.backoff, max_backoff = mbus4_consumer.max_backoff, jitter = coalesce($7, c.jitter), lease = coalesce($8, c.lease) where c.id = mbus4_consumer.id; end $mbus4$
+) returns bigint language sql volatile as $mbus4$
+ with old as materialized (
+     select c.id, coalesce($5, c.backoff) as backoff, coalesce($6, c.max_backoff) as max_backoff
+     from mbus4.consumer c
+     where c.qname = pg_catalog.lower($2 collate "C") and c.name = pg_catalog.lower($3 collate "C")
+     for update
+ ),
+ wrong as materialized (
+     select case
+         when p.id is null
+             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         when p.id is null
+             then pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+         when $4 not between 1 and 1000000
+             then pg_catalog.format('mbus4-error '||$1||' 22023 max_attempts must be between 1 and 1000000, and is %s', $4)
+         when $5 not between interval '0'
+             and interval '365 days'
+             then pg_catalog.format('mbus4-error '||$1||' 22023 backoff must be between 0 and 365 days, and is %s', $5)
+         when $6 not between interval '0'
+             and interval '365 days'
+             then pg_catalog.format('mbus4-error '||$1||' 22023 max_backoff must be between 0 and 365 days, and is %s', $6)
+         when coalesce(p.backoff, interval '1 second') > coalesce(p.max_backoff, interval '1 hour')
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 22023 backoff must not be longer than max_backoff, and is %s to %s',
+                 coalesce(p.backoff, interval '1 second'),
+                 coalesce(p.max_backoff, interval '1 hour')
+             )
+         when not $7 between 0 and 1
+             then pg_catalog.format('mbus4-error '||$1||' 22023 jitter must be between 0 and 1, and is %s', $7)
+         when $8 not between interval '1 millisecond'
+             and interval '365 days'
+             then pg_catalog.format('mbus4-error '||$1||' 22023 lease must be between 1 ms and 365 days, and is %s', $8)
+     end as what
+     from (select) one
+     left join old p on true
+ ),
+ changed as (
+     update mbus4.consumer c
+     set max_attempts = coalesce($4, c.max_attempts),
+         backoff = o.backoff, max_backoff = o.max_backoff, jitter = coalesce($7, c.jitter), lease = coalesce($8, c.lease)
+     from (
+         select case when w.what is null then o.id else pg_catalog.left(w.what, 2000)::int end as id, o.backoff, o.max_backoff
+         from wrong w
+         left join old o on true
+         offset 0
+     ) o
+     where c.id = o.id
+     returning 1
+ )
+ select pg_catalog.count(*)
+ from changed
+$mbus4$

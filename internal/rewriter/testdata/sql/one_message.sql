@@ -107,7 +107,7 @@ with mbus4_call1_args(n, "qname", "cname", "msgid") as (
 ),
 mbus4_call1_consumer as materialized (
     select a.n, a.msgid as msgid, c.qname as queue,
-        coalesce(c.id, mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)) as id
+        coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -220,10 +220,8 @@ mbus4_call1 as (
 select *
 from pg_catalog.unnest(array[(select "take_from" as "take_from_orders_by_audit" from mbus4_call1)::mbus4.qt_model]) as "take_from_orders_by_audit";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -236,7 +234,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$
 
 # Looked at.

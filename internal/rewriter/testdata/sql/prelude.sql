@@ -51,7 +51,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -180,7 +180,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_ad7aaeac(
+                    perform mbus4.at_retry_ee8b2c48(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -307,7 +307,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -423,7 +423,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_ad7aaeac(
+            perform mbus4.at_retry_ee8b2c48(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -536,10 +536,8 @@ end
 $mbus4$;
 select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -552,7 +550,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$;
 -- where there is in the database:
 create or replace function mbus4.at_post_given_f86b2bd8(
@@ -562,9 +560,9 @@ create or replace function mbus4.at_post_given_f86b2bd8(
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_ad7aaeac(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+create or replace function mbus4.at_retry_ee8b2c48(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_1e748ca8(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -617,7 +615,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -746,7 +744,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_ad7aaeac(
+                    perform mbus4.at_retry_ee8b2c48(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -873,7 +871,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -989,7 +987,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_ad7aaeac(
+            perform mbus4.at_retry_ee8b2c48(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -1139,7 +1137,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_14ee4e07(''0'', a.qname, a.cname)
+                                mbus4.at_no_consumer_18ffbf99(''0'', a.qname, a.cname)
                             ) as id,
                                 1 as amt, pg_catalog.clock_timestamp() as now
                             from mbus4_call_args a
@@ -1326,10 +1324,8 @@ end
 $mbus4$;
 select (''::pg_catalog.void) as "create_view";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -1342,7 +1338,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$;
 -- where there is in the database:
 create or replace function mbus4.at_post_given_f86b2bd8(
@@ -1386,7 +1382,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_14ee4e07(''0'', a.qname, a.cname)
+                                mbus4.at_no_consumer_18ffbf99(''0'', a.qname, a.cname)
                             ) as id,
                                 1 as amt, pg_catalog.clock_timestamp() as now
                             from mbus4_call_args a
@@ -1632,7 +1628,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -1761,7 +1757,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_ad7aaeac(
+                    perform mbus4.at_retry_ee8b2c48(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -1888,7 +1884,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -2004,7 +2000,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_ad7aaeac(
+            perform mbus4.at_retry_ee8b2c48(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -2122,10 +2118,8 @@ select (
     end
 ) as "run_on_orders";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -2138,7 +2132,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$;
 -- where there is in the database:
 create or replace function mbus4.at_post_given_f86b2bd8(
@@ -2148,9 +2142,9 @@ create or replace function mbus4.at_post_given_f86b2bd8(
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_ad7aaeac(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+create or replace function mbus4.at_retry_ee8b2c48(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_1e748ca8(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -2208,7 +2202,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -2337,7 +2331,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_ad7aaeac(
+                    perform mbus4.at_retry_ee8b2c48(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -2464,7 +2458,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -2580,7 +2574,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_ad7aaeac(
+            perform mbus4.at_retry_ee8b2c48(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else

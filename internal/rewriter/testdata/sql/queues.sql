@@ -597,7 +597,7 @@ mbus4_call1_checked as materialized (
                     from mbus4.consumer c
                     where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
                 ),
-                mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
             ) is not null
         when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is null
             then pg_catalog.left(
@@ -618,10 +618,8 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, ''::void as pause_queue from mbus4_call1_checked r)
 select (select "pause_queue" as "pause_queue" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -634,7 +632,7 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$
 
 # The queue's name and the consumer's can be told apart in several ways.
@@ -685,7 +683,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_14ee4e07('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -772,10 +770,8 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume_a_by_b_by_c";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_14ee4e07(call text, qname text, cname text) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$
- begin return (
+create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+ select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
              then pg_catalog.left(
@@ -788,5 +784,5 @@ set jit = off as $mbus4$
              pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
          )
      end
- )::int; end
+ )::int
 $mbus4$
