@@ -150,6 +150,7 @@ func TestAttacks(t *testing.T) {
 	database := harness.NewQueueDatabaseAt(t, proxy.Endpoint, "q")
 	user, member := harness.NewRole(t), harness.NewRole(t)
 	harness.Admin(t, "grant mbus4_user to "+member)
+	watcher := harness.Connect(t, harness.Direct(), database)
 	for _, attack := range attacks {
 		t.Run(attack.name, func(t *testing.T) {
 			ours, others := &bystander{conn: harness.Connect(t, proxy.Endpoint, database)}, &bystander{conn: harness.Connect(t, harness.Direct(), database)}
@@ -161,6 +162,7 @@ func TestAttacks(t *testing.T) {
 			working.Go(func() { health = watchHealth(ctx, t, address) })
 			peak := proxy.Peak(t, func() {
 				for round := 0; ours.asked.Load() < bystanderAsks || others.asked.Load() < bystanderAsks; round++ {
+					harness.Await(t, watcher, time.Minute, "select not exists (select from pg_stat_activity where usename in ($1, $2))", user, member)
 					attack.do(&flooder{round: round, T: t, proxy: proxy, http: address, database: database, user: user, member: member, full: harness.Long()})
 				}
 			})

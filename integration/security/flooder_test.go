@@ -81,6 +81,7 @@ func (a *flooder) raw() net.Conn {
 // skipped has the server skip n messages behind an error.
 func (a *flooder) skipped(n int) {
 	conn := a.raw()
+	defer func() { _ = conn.Close() }()
 	batch, err := (&pgproto3.Execute{}).Encode(nil)
 	if err != nil {
 		a.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"time"
 
 	"mbusproxy/proxy/origin"
 )
@@ -17,11 +18,13 @@ import (
 // Places bounds how many connections there are. It takes every connection at once: when all places are
 // taken, one goes that has no whole request under way, of the address that has most of these the one
 // that has been so for longest. So nobody who says nothing, says it slowly, or does not read what was
-// asked for, keeps others out, among them who asks whether the proxy lives. The next one waits only
-// where all have a request under way, of which the handlers take fewer than there are places.
+// asked for, keeps others out, among them who asks whether the proxy lives. Each has a moment to say
+// what it wants, so that a flood does not end a connection whose request has only just come. The next one
+// waits for that, or where all have a request under way, of which the handlers take fewer than there are places.
 type Places struct {
 	net.Listener
-	most int
+	most   int
+	moment time.Duration
 
 	mu     sync.Mutex
 	free   sync.Cond
@@ -30,9 +33,13 @@ type Places struct {
 	closed bool
 }
 
+// aMoment is what a connection has at least. With so few, all places of a listener with 512 are free again for
+// ten thousand connections a second.
+const aMoment = 50 * time.Millisecond
+
 // NewPlaces returns a listener on l with so many places. Its server has WithPlace and KeepPlaces.
 func NewPlaces(l net.Listener, most int) *Places {
-	p := &Places{Listener: l, most: most, idle: map[netip.Prefix]*list.List{}}
+	p := &Places{Listener: l, most: most, moment: aMoment, idle: map[netip.Prefix]*list.List{}}
 	p.free.L = &p.mu
 	return p
 }
@@ -42,6 +49,7 @@ type placed struct {
 	net.Conn
 	of     *Places
 	origin netip.Prefix
+	since  time.Time     // when it came into of.idle
 	left   bool          // the place is another's
 	at     *list.Element // in of.idle; nil: a request is under way, or it has left
 }
@@ -70,7 +78,7 @@ func (p *Places) Accept() (net.Conn, error) {
 	return one, nil
 }
 
-// makeRoom ends a connection without a request. mu is held, as where rest, work and leave are called.
+// makeRoom ends a connection without a request, or wakes whoever waits when there will be one to end. mu is held, as where rest, work and leave are called.
 func (p *Places) makeRoom() bool {
 	var crowd *list.List
 	for _, l := range p.idle {
@@ -82,6 +90,10 @@ func (p *Places) makeRoom() bool {
 		return false
 	}
 	old := crowd.Front().Value.(*placed)
+	if left := p.moment - time.Since(old.since); left > 0 {
+		time.AfterFunc(left, p.free.Broadcast)
+		return false
+	}
 	_ = old.Conn.Close() // whoever uses it gets an error, and closes it again
 	old.leave()
 	return true
@@ -107,7 +119,7 @@ func (c *placed) rest() {
 		l = list.New()
 		c.of.idle[c.origin] = l
 	}
-	c.at = l.PushBack(c)
+	c.at, c.since = l.PushBack(c), time.Now()
 	c.of.free.Signal()
 }
 

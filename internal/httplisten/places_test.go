@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -25,6 +26,7 @@ func TestPlaces(t *testing.T) {
 	const most = 8
 	at := inner.Addr().String()
 	places := NewPlaces(inner, most)
+	places.moment = time.Millisecond // there are few places for the many that come
 	l := NewBoth(places, func() *tls.Config { return nil }, 10*time.Second)
 	begun, goOn := make(chan bool, 1), make(chan bool)
 	mux := http.NewServeMux()
@@ -125,14 +127,37 @@ func (l coming) Accept() (net.Conn, error) {
 func TestCrowdMakesRoom(t *testing.T) {
 	t.Parallel()
 	addresses := []string{"10.0.0.1:1", "127.0.0.1:2", "127.9.9.9:3", "[::1]:4", "10.0.0.2:5", "127.0.0.1:6", "10.0.0.1:7", "10.0.0.2:8"}
-	var closed []string
+	if got := fmt.Sprint(crowded(t, addresses, 0)); got != "[127.0.0.1:2 127.9.9.9:3 [::1]:4 10.0.0.1:1]" {
+		t.Errorf("closed were %s", got)
+	}
+}
+
+// Who has only just come has a moment to ask: while many come, those who come wait for it.
+func TestEachHasAMoment(t *testing.T) {
+	t.Parallel()
+	var addresses []string
+	for n := range 40 {
+		addresses = append(addresses, fmt.Sprint("127.0.0.1:", n+1))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if closed := crowded(t, addresses, aMoment); len(closed) != 36 {
+			t.Errorf("%d were closed", len(closed))
+		}
+		if took := time.Since(began); took != 9*aMoment { // four places, which 40 have in turn
+			t.Errorf("40 came within %v", took)
+		}
+	})
+}
+
+// crowded has connections come from addresses to four places, where each has a moment, and gives which of them were closed.
+func crowded(t *testing.T, addresses []string, moment time.Duration) (closed []string) {
 	p := NewPlaces(coming{addresses: &addresses, closed: &closed}, 4)
+	p.moment = moment
 	for len(addresses) > 0 {
 		if _, err := p.Accept(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := fmt.Sprint(closed); got != "[127.0.0.1:2 127.9.9.9:3 [::1]:4 10.0.0.1:1]" {
-		t.Errorf("closed were %s", got)
-	}
+	return closed
 }

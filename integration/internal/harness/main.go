@@ -74,7 +74,7 @@ func runAll(m Tests, flags, hba []string) (code int, err error) {
 	}
 	cluster, err := pgcluster.Temp(pgcluster.Config{
 		Settings: map[string]string{
-			"max_connections":           "300",
+			"max_connections":           "400",
 			"max_prepared_transactions": "4",
 			"timezone":                  "UTC", // clients compare their own clock, run with TZ=UTC
 		},
