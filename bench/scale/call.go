@@ -21,7 +21,6 @@ const (
 func calls() []*call {
 	return []*call{
 		{name: "estimated_messages", steps: []string{"select mbus4.estimated_messages('QUEUE')"}},
-		{name: "waiting_in_circle", steps: []string{"select count(*) from mbus4.waiting_in_circle"}, none: true},
 		{name: "consume", steps: []string{"select * from mbus4.consume('QUEUE')"}, takes: true},
 		{name: "dyn_consume", steps: []string{"select * from mbus4.dyn_consume('QUEUE', 't.data is not null')"}, takes: true},
 		{name: "post", steps: []string{"select mbus4.post('QUEUE', 'n=>1')"}},

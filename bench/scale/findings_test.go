@@ -46,9 +46,7 @@ const fewRows = 100
 var worksFor = func() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range states() {
-		for name := range s.work {
-			all[plainName(s.name)] = all[plainName(s.name)] || name != "waiting_in_circle"
-		}
+		all[plainName(s.name)] = len(s.work) > 0
 	}
 	return all
 }()

@@ -101,7 +101,6 @@ func statements() []statement {
 		{"why", "select count(*) from mbus4.why('nowhere')", 0, "", false},
 		{"rates", "select count(*) from (select * from mbus4.rates offset 0) r", 0, "", false},
 		{"selector_errors", "select count(*) from mbus4.selector_errors", 0, "", false},
-		{"waiting_in_circle", "select count(*) from mbus4.waiting_in_circle", 0, "", true},
 	}...)
 }
 

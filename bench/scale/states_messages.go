@@ -49,22 +49,21 @@ func parked(queue string, n int, iid, dep string) string {
 }
 
 func waitingStates() []*state {
-	circle := map[string]string{"waiting_in_circle": "all that wait"}
 	return []*state{
 		{
-			name: "waiting for one", about: "{n} messages wait for one iid", full: 200_000, small: 20_000, own: queueCalls, work: circle,
+			name: "waiting for one", about: "{n} messages wait for one iid", full: 200_000, small: 20_000, own: queueCalls,
 			build: func(ctx context.Context, s *site, n int) error {
 				return s.sql(ctx, parked(own, n, "null::text", "'gate'"))
 			},
 		},
 		{
-			name: "waiting for many", about: "{n} messages wait for as many iids", full: 1_000_000, small: 20_000, own: queueCalls, work: circle,
+			name: "waiting for many", about: "{n} messages wait for as many iids", full: 1_000_000, small: 20_000, own: queueCalls,
 			build: func(ctx context.Context, s *site, n int) error {
 				return s.sql(ctx, named(consumerOf("gate", "default"), n, "'g' || g"), parked(own, n, "null::text", "'g' || g"))
 			},
 		},
 		{
-			name: "chain", about: "a chain of {n} messages by consume_after", full: 50_000, small: 300, own: queueCalls, work: circle,
+			name: "chain", about: "a chain of {n} messages by consume_after", full: 50_000, small: 300, own: queueCalls,
 			build: func(ctx context.Context, s *site, n int) error {
 				return s.sql(ctx, parked(own, n, "'c' || g", "case g when 1 then 'gate' else 'c' || g - 1 end"))
 			},

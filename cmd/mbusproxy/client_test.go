@@ -213,6 +213,7 @@ func TestClientsMisused(t *testing.T) {
 		{[]string{"peek", "--iid", "x"}, exitNothing, "there is no message with this iid", "where-is-my-message"},
 		{[]string{"why", "x"}, exitNothing, "no undelivered message has this iid", "where-is-my-message"},
 		{[]string{"why"}, exitUsage, "an argument is missing: the iid", "why -h"},
+		{[]string{"why", "x", "--circles"}, exitUsage, "--circles cannot be used together with an iid", "why -h"},
 		{[]string{"consume", "orders", "--count", "0"}, exitUsage, "--count", "consume -h"},
 		{[]string{"consume", "orders", "--wait", "soon"}, exitFailure, "22007", ""},
 		{[]string{"dead"}, exitUsage, "dead needs one of", "mbusproxy dead -h"},
@@ -253,7 +254,10 @@ func TestHostileTexts(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "select mbus4.post('dmq', hstore($1, $1), hstore(array['destination', 'orders', 'dmq.error', $1]))", evil); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"peek", "orders"}, {"peek", "--iid", evil}, {"why", evil}, {"dead", "list"}, {"dead", "list", "orders"}, {"queues", "orders"}, {"queues", evil}, {"top"}, {"consume", "orders"}} {
+	if _, err := conn.Exec(t.Context(), "select mbus4.post('orders', '', hstore('consume_after', array[$1]::text), iid => $1)", evil+"self"); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"peek", "orders"}, {"peek", "--iid", evil}, {"why", evil}, {"why", "--circles"}, {"dead", "list"}, {"dead", "list", "orders"}, {"queues", "orders"}, {"queues", evil}, {"top"}, {"consume", "orders"}} {
 		for _, format := range []string{"table", "json"} {
 			if args[0] == "consume" && format == "table" {
 				continue

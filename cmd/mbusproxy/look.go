@@ -45,11 +45,19 @@ func peekCommand(std streams) *cobra.Command {
 }
 
 func whyCommand(std streams) *cobra.Command {
-	c := newClient(std, "why", "IID [--output FORM]", "Says, for each consumer that is still to get a message, why it has not got it, and who holds it. "+
+	c := newClient(std, "why", "IID | --circles [--output FORM]", "Says, for each consumer that is still to get a message, why it has not got it, and who holds it. "+
+		"With --circles it lists the messages that wait for one another by consume_after, and so forever. "+
 		"Exit status 3: no consumer is to get it any more.")
 	c.takes = 1
+	round := c.Bool("circles", false, "list the messages that wait for one another")
 	return c.client("says why a message was not delivered", func(ctx context.Context, s *cli.Session, out cli.Out) error {
-		iid, err := c.argument("the iid of a message")
+		switch {
+		case *round && len(c.arguments) > 0:
+			return c.misuse("--circles cannot be used together with an iid")
+		case *round:
+			return s.Circles(ctx, out)
+		}
+		iid, err := c.argument("the iid of a message, or --circles")
 		if err != nil {
 			return err
 		}

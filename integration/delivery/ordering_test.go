@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -164,11 +166,29 @@ func TestConsumeAfterCircle(t *testing.T) {
 	}
 	harness.Ask(t, conn, "select mbus4.post('q', '', iid => 'free')")
 	harness.Want(t, conn, "free", "select iid from mbus4.consumen('q', amt => 9)")
-	harness.Want(t, conn, "a|{a,b,c,a}\nb|{b,c,a,b}\nc|{c,a,b,c}\nself|{self,self}", "select iid, path from mbus4.waiting_in_circle order by iid")
+	out, err := exec.CommandContext(harness.Context(t), harness.Binary(), "why", "--circles", "--output", "csv", "--dsn", harness.Proxied().DSN(database)).CombinedOutput()
+	if want := "iid,path\na,a -> b -> c -> a\nb,b -> c -> a -> b\nc,c -> a -> b -> c\nself,self -> self\n"; err != nil || string(out) != want {
+		t.Errorf("%v: got\n%swant\n%s", err, out, want)
+	}
 	harness.Ask(t, conn, "select mbus4.take('a'), mbus4.take('self')")
 	// c and tail are due now; b waits for c, and comes with it gone.
 	harness.Want(t, conn, "c,tail", "select string_agg(iid, ',' order by iid) from mbus4.consumen('q', amt => 9)")
 	harness.Want(t, conn, "b", "select iid from mbus4.consumen('q', amt => 9)")
+}
+
+// A million pairs of which one waits for the other are as many as the command reads.
+func TestCirclesBound(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, after)
+		select n, k.id, 'infinity', now(), 'm' || n, w.iids
+		from mbus4.consumer k, generate_series(0, 1000) n, (select array_agg('m' || n) iids from generate_series(0, 1000) n) w
+		where k.qname = 'q'`)
+	out, err := exec.CommandContext(harness.Context(t), harness.Binary(), "why", "--circles", "--dsn", harness.Proxied().DSN(database)).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "54000: messages wait for others more than 1000000 times") || !strings.Contains(string(out), "mbus4.why") {
+		t.Errorf("%v: got\n%s", err, out)
+	}
 }
 
 // Many messages that wait, and a consumer beside them: each message comes once, after all it waits

@@ -2,7 +2,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
+
+	"mbusproxy/engine/circles"
 )
 
 // Queues writes the view mbus4.queues, or, of one queue, its consumers.
@@ -114,6 +118,38 @@ func (s *Session) Why(ctx context.Context, iid string, out Out) error {
 	}
 	return r.orNothing()
 }
+
+// Circles writes the messages that wait for one another, each with a way by which it comes back to itself.
+func (s *Session) Circles(ctx context.Context, out Out) error {
+	r := NewResult([]string{"iid", "path"})
+	err := s.look(ctx, func() error {
+		if _, err := s.conn.Exec(ctx, circles.Settings); err != nil {
+			return err
+		}
+		read, err := s.query(ctx, circles.Edges+" limit "+strconv.Itoa(mostEdges+1))
+		if err != nil {
+			return err
+		}
+		if len(read.Rows) > mostEdges {
+			return &Error{Message: fmt.Sprintf("54000: messages wait for others more than %d times", mostEdges), SQLState: "54000", Hint: "mbus4.why(iid) says of one message what it waits for"}
+		}
+		edges := make([]circles.Edge, len(read.Rows))
+		for i, row := range read.Rows {
+			edges[i] = circles.Edge{Of: *row[0], For: *row[1]}
+		}
+		for _, c := range circles.Find(edges) {
+			r.Append(c.IID, c.Way())
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return out.write(r)
+}
+
+// mostEdges is how many pairs of messages, of which one waits for the other, Circles holds in memory.
+const mostEdges = 1_000_000
 
 func (r *Result) orNothing() error {
 	if len(r.Rows) == 0 {

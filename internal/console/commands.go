@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"mbusproxy/engine/circles"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -40,7 +41,7 @@ func commands() []command {
 		{"SHOW QUEUES", "the view mbus4.queues", view("select * from mbus4.queues order by queue"), noArgument},
 		{"SHOW CONSUMERS", "the view mbus4.consumers", view("select * from mbus4.consumers order by queue, consumer"), noArgument},
 		{"SHOW WAITING CALLS", "calls that wait for messages at this proxy", (*session).waitingCalls, noArgument},
-		{"SHOW WAITING", "messages that wait for one another", view("select * from mbus4.waiting_in_circle"), noArgument},
+		{"SHOW WAITING", "messages that wait for one another", (*session).waiting, noArgument},
 		{"SHOW DEAD", "dead messages, a hundred at most, with 1,000 characters of their data", (*session).dead, noArgument},
 		{"SHOW SEMAPHORES", "semaphores with tasks, a thousand at most", view(semaphoresSQL), noArgument},
 		{"SHOW SCHEDULES", "the view mbus4.schedules", view(schedulesSQL), noArgument},
@@ -202,6 +203,34 @@ func (s *session) help(context.Context, string) (*table, error) {
 			name += " [QUEUE]"
 		}
 		t.add(name, c.help)
+	}
+	return t, nil
+}
+
+// waiting lists the messages that are in circles.
+func (s *session) waiting(context.Context, string) (*table, error) {
+	var found []circles.Circle
+	err := s.trusting(true, func() error {
+		if _, err := s.exchange(circles.Settings); err != nil {
+			return err
+		}
+		t, err := s.exchange(circles.Edges)
+		if err != nil {
+			return err
+		}
+		edges := make([]circles.Edge, len(t.rows))
+		for i, row := range t.rows {
+			edges[i] = circles.Edge{Of: *row[0], For: *row[1]}
+		}
+		found = circles.Find(edges)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := newTable("iid", "path")
+	for _, c := range found {
+		t.add(c.IID, c.Way())
 	}
 	return t, nil
 }

@@ -2,12 +2,12 @@
 
 grant usage on schema mbus4 to mbus4_user;
 grant select on mbus4.queue, mbus4.consumer, mbus4.selector, mbus4.selector_errors to mbus4_user;
-grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts(), mbus4.circles(), mbus4.reasons(text), mbus4.states_of_consumers(), mbus4.holder_of(xid), mbus4.messages_of(text, text, text, integer) to mbus4_user;
+grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts(), mbus4.reasons(text), mbus4.states_of_consumers(), mbus4.holder_of(xid), mbus4.messages_of(text, text, text, integer) to mbus4_user;
 -- The UPDATE of a column is what "for update" asks for; what is updated is when a message that waited
 -- for others, or is leased, may be delivered, and of a leased one what its attempts leave in it.
 grant select, insert, delete, update (available_at, iid, delayed_until, headers) on mbus4.message to mbus4_user;
 grant select, insert on mbus4.waiting to mbus4_user;
-grant select on mbus4.waiting_in_circle, mbus4.trigger, mbus4.dmq, mbus4.consumers, mbus4.queues, mbus4.traffic, mbus4.rates to mbus4_user;
+grant select on mbus4.trigger, mbus4.dmq, mbus4.consumers, mbus4.queues, mbus4.traffic, mbus4.rates to mbus4_user;
 grant usage, select on sequence mbus4.message_id, mbus4.post_id to mbus4_user;
 -- Reading only: a nextval would move the hint. Who may read hint_0 may read those made later.
 grant select on sequence
