@@ -1,17 +1,15 @@
 -- Moves the message of a lease to dmq. False where the lease is gone. call is the call's mark.
-create or replace function {{.Signature}} returns boolean language plpgsql volatile
-set plan_cache_mode = force_generic_plan set jit = off
+create or replace function {{.Signature}} returns boolean language sql volatile
+set jit = off
 as $mbus4$
-#variable_conflict use_column
-declare
-    mbus4_part constant text[] := {{template "lease_parts" .With "Lease" "$2" "Args" ""}};
-    mbus4_row mbus4.message;
-begin
-    select m.* into mbus4_row
-    from mbus4.message m
-    where m.consumer_id = mbus4_part[1]::bigint and m.available_at = {{template "lease_end" .With "Part" "mbus4_part[4]"}} and m.id = mbus4_part[2]::bigint
-      and {{template "held" .With "Row" "m" "Attempt" "mbus4_part[3]"}}
-    for update;
-    return found and {{.Spent}}($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error'));
-end
+    with named as materialized (
+        select {{template "lease_parts" .With "Lease" "$2" "Args" ""}} as part
+    ), leased as materialized (
+        select m.consumer_id, m.available_at, m.id
+        from named n
+        join mbus4.message m on m.consumer_id = n.part[1]::bigint and m.available_at = {{template "lease_end" .With "Part" "n.part[4]"}} and m.id = n.part[2]::bigint
+        where {{template "held" .With "Row" "m" "Attempt" "n.part[3]"}}
+        for update of m
+    )
+    select coalesce((select {{.Spent}}($1, l.consumer_id, l.available_at, l.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')) from leased l), false)
 $mbus4$

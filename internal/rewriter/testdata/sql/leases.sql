@@ -707,20 +707,104 @@ select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($
 select mbus4.at_retry_ee8b2c48(
     '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry",
-    mbus4.at_fail_cde7b17a('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
-    mbus4.at_extend_a6edbba5('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
+    mbus4.at_fail_164230db('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_extend_684b0e61('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
 -- where there is in the database:
 create or replace function mbus4.at_retry_ee8b2c48(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_fail_cde7b17a(call text, lease text, error text) returns boolean language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', $2) end; mbus4_row mbus4.message; begin select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; return found and mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')); end $mbus4$;
+create or replace function mbus4.at_fail_164230db(call text, lease text, error text) returns boolean language sql volatile
+set jit = off as $mbus4$
+ with named as materialized (
+     select case
+         when $2 is null then null
+         when pg_catalog.octet_length($2) <= 39
+             and $2 operator(pg_catalog.~~) '_%._%._%.________________'
+             and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...'
+             then pg_catalog.string_to_array($2, '.')
+         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', $2)
+     end as part
+ ),
+ leased as materialized (
+     select m.consumer_id, m.available_at, m.id
+     from named n
+     join mbus4.message m on m.consumer_id = n.part[1]::bigint
+         and m.available_at = timestamptz 'epoch' + (n.part[4])::bigint * interval '1 microsecond'
+         and m.id = n.part[2]::bigint
+     where (
+         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = n.part[3]
+     )
+     for update of m
+ )
+ select coalesce(
+     (
+         select mbus4.at_spent_2203dc95(
+             $1, l.consumer_id, l.available_at, l.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')
+         )
+         from leased l
+     ),
+     false
+ )
+$mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_extend_a6edbba5(call text, lease text, duration interval) returns text language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', $2) end; mbus4_consumer mbus4.consumer; mbus4_length interval; mbus4_drawn bigint; mbus4_lease text; begin select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_part[1]::bigint; mbus4_length := case when $3 < interval '1 millisecond' or $3 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 a lease must last between 1 ms and 365 days, and not %s', $3), 2000)::int) else coalesce($3, coalesce(mbus4_consumer.lease, interval '30 seconds')) end; if mbus4_consumer.id is null then return null; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; update mbus4.message m set available_at = pg_catalog.clock_timestamp() + mbus4_length where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) returning pg_catalog.concat_ws('.', m.consumer_id, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text, (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint) into mbus4_lease; return mbus4_lease; end $mbus4$
+create or replace function mbus4.at_extend_684b0e61(call text, lease text, duration interval) returns text language sql volatile
+set jit = off as $mbus4$
+ with named as materialized (
+     select case
+         when $2 is null then null
+         when pg_catalog.octet_length($2) <= 39
+             and $2 operator(pg_catalog.~~) '_%._%._%.________________'
+             and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...'
+             then pg_catalog.string_to_array($2, '.')
+         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', $2)
+     end as part
+ ),
+ given as materialized (
+     select n.part,
+         case
+             when $3 < interval '1 millisecond'
+                 or $3 > interval '365 days'
+                 then pg_catalog.make_interval(
+                     secs => pg_catalog.
+                     left(
+                         pg_catalog.format(
+                             'mbus4-error '||$1||' 22023 a lease must last between 1 ms and 365 days, and not %s', $3
+                         ),
+                         2000
+                     )::int
+                 )
+             else coalesce($3, coalesce(c.lease, interval '30 seconds'))
+         end as length,
+         c.id, c.qname
+     from named n
+     left join mbus4.consumer c on c.id = n.part[1]::bigint
+ ),
+ drawn as materialized (
+     select g.part, g.length, g.id,
+         case
+             when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(g.qname) & 63)
+                 then pg_catalog.nextval('mbus4.post_id')
+             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+         end as new
+     from given g
+     where g.id is not null
+ )
+ update mbus4.message m
+ set available_at = case when d.new > 0 then pg_catalog.clock_timestamp() + d.length end
+ from drawn d
+ where m.consumer_id = d.id
+     and m.available_at = timestamptz 'epoch' + (d.part[4])::bigint * interval '1 microsecond'
+     and m.id = d.part[2]::bigint
+     and (
+         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = d.part[3]
+     )
+ returning pg_catalog.concat_ws(
+     '.', m.consumer_id, m.id,
+     m.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
+     (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint
+ )
+$mbus4$
 
 select mbus4.retry(m, 'no paper') from mbus4.consume('orders') m
 ----

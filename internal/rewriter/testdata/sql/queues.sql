@@ -470,7 +470,7 @@ select mbus4.purge_queue('orders', 'audit')
 ----
 with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text),
 mbus4_call1_checked as materialized (
-    select a.n, mbus4.at_purge_61027a26('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
+    select a.n, mbus4.at_purge_8c4db21b('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
 ),
 mbus4_call1_enforced as (
     insert into mbus4.waiting (dep, consumer_id, id)
@@ -481,11 +481,55 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, r.removed as purge_queue from mbus4_call1_checked r)
 select (select "purge_queue" as "purge_queue" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_purge_61027a26(call text, qname text, cname text) returns bigint language plpgsql volatile
-set plan_cache_mode = force_generic_plan
+create or replace function mbus4.at_purge_8c4db21b(call text, qname text, cname text) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_began constant timestamptz := pg_catalog.clock_timestamp(); mbus4_queue constant text := pg_catalog.lower($2 collate "C"); mbus4_name constant text := pg_catalog.lower($3 collate "C"); mbus4_consumers bigint[]; mbus4_lows timestamptz[]; mbus4_at timestamptz; mbus4_id bigint; mbus4_rows bigint; mbus4_removed bigint := 0; begin select pg_catalog.array_agg(c.id), pg_catalog.array_agg(pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8)) into mbus4_consumers, mbus4_lows from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and (mbus4_name is null or c.name = mbus4_name); if mbus4_consumers is null then perform case when (select 1 from mbus4.queue q where q.qname = mbus4_queue) is null then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int when $3 is not null then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', $2, $3), 2000)::int end; return 0; end if; for mbus4_number in 1 .. pg_catalog.cardinality(mbus4_consumers) loop mbus4_at := mbus4_lows[mbus4_number]; mbus4_id := -1; loop with due as materialized ( select m.ctid as tid, m.available_at, m.id from mbus4.message m where m.consumer_id = mbus4_consumers[mbus4_number] and (m.available_at, m.id) > (mbus4_at, mbus4_id) and m.added <= mbus4_began order by m.available_at, m.id limit 1000 for update skip locked ), gone as ( delete from mbus4.message m where m.ctid = any(array(select d.tid from due d)) returning m.id ) select (select pg_catalog.count(*) from gone), d.available_at, d.id into mbus4_rows, mbus4_at, mbus4_id from due d order by d.available_at desc, d.id desc limit 1; exit when not found; mbus4_removed := mbus4_removed + mbus4_rows; end loop; end loop; return mbus4_removed; end $mbus4$
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+set jit = off as $mbus4$
+ with consumers as materialized (
+     select c.id,
+         pg_catalog.to_timestamp(
+             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8
+         ) as low
+     from mbus4.consumer c
+     where c.qname = pg_catalog.lower($2 collate "C")
+         and c.target is null
+         and ($3 is null or c.name = pg_catalog.lower($3 collate "C"))
+ ),
+ known as materialized (
+     select case
+         when exists (select from consumers) then 1
+         when not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.left(
+                 pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
+             )::int
+         when $3 is not null
+             then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', $2, $3), 2000)::int
+     end as one
+ ),
+ gone as (
+     delete from mbus4.message m using (
+         select x.ctid as place
+         from known k
+         cross join consumers c
+         cross join lateral (
+             select x.ctid
+             from mbus4.message x
+             where x.consumer_id = c.id and (x.available_at, x.id) >= (c.low, 0)
+             order by x.available_at, x.id
+             for update skip locked
+         ) x
+         where k.one = 1
+         offset 0
+     ) x
+     where m.ctid = x.place
+     returning 1
+ )
+ select pg_catalog.count(*)
+ from gone
+$mbus4$
 
 select mbus4.schedule('report', '@daily', 'orders', 'a=>1')
 ----
