@@ -8,6 +8,7 @@ package bulk
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -57,7 +58,7 @@ const dead = `
 select md5(string_agg(coalesce(m.headers->'dmq.iid', mbus4.iid_of(m.iid, 'dmq', m.available_at, m.id)) || coalesce(m.headers, '')::text || m.data::text || m.added, ' ' order by (m.data->'n')::int))
 from mbus4.message m where m.consumer_id = 1`
 
-func begin(t *testing.T, conn *pgx.Conn, r bulk.Request) int64 {
+func begin(t *testing.T, conn bulk.Querier, r bulk.Request) int64 {
 	t.Helper()
 	id, err := bulk.Begin(harness.Context(t), conn, r)
 	if err != nil {
@@ -93,4 +94,13 @@ func look(t *testing.T, conn *pgx.Conn, s bulk.Selection, samples int) bulk.Prev
 		t.Fatal(err)
 	}
 	return p
+}
+
+func number(t *testing.T, s string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

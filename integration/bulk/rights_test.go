@@ -72,50 +72,82 @@ func TestOthersOperations(t *testing.T) {
 	direct := harness.ConnectAs(t, harness.Direct(), database, other)
 	harness.Ask(t, direct, `create function pg_temp.leak(name, text) returns boolean language plpgsql cost 0.0001 as $$ begin raise exception 'saw % %', $1, $2; end $$`)
 	harness.Want(t, direct, "", "select * from mbus4.operations o where pg_temp.leak('x', o.selector)")
-	const ending = "select mbus4.operation_run(mbus4.operation_begin('purge', selector => 'pg_terminate_backend(pg_backend_pid()) is not null'))"
 	for sql, code := range map[string]string{
-		fmt.Sprintf("select mbus4.operation_run(%d)", open):                                               "42704",
-		fmt.Sprintf("select mbus4.operation_set(%d, 'cancelled')", open):                                  "42704",
-		fmt.Sprintf("select mbus4.operation_set(%d, 'interrupted')", open):                                "42704",
-		fmt.Sprintf("select mbus4.operation_claim(%d)", open):                                             "42704",
-		fmt.Sprintf("select mbus4.operation_note(%d, 1, 1, 1, 1, now(), 1, true, '{}', now())", open):     "42704",
-		fmt.Sprintf("select mbus4.operation_unlog(%d)", open):                                             "42704",
-		fmt.Sprintf("select mbus4.operation_begin('undo', undoes => %d)", done):                           "42704",
-		"select * from mbus4.operation":                                                                   "42501",
-		"select * from mbus4.operation_log":                                                               "42501",
-		"update mbus4.operation set role = session_user":                                                  "42501",
-		"insert into mbus4.operation_log values (1, 1, now(), '{}')":                                      "42501",
-		"insert into mbus4.audit (at, role, pid, action) values (now(), 'x', 1, 'x')":                     "42501",
-		"update mbus4.audit set role = 'x'":                                                               "42501",
-		"delete from mbus4.audit":                                                                         "42501",
-		"select mbus4.forget_changes()":                                                                   "42501",
-		"set session authorization postgres":                                                              "42501",
-		"select mbus4.audit_change('Drop')":                                                               "22023",
-		"select mbus4.audit_change(null)":                                                                 "22023",
-		"select mbus4.audit_change('drop_queue', repeat('x', 1001))":                                      "22023",
-		"select mbus4.audit_change('drop_queue', details => jsonb_build_object('x', repeat('x', 65536)))": "22023",
-		"select mbus4.operation_begin('drop')":                                                            "22023",
-		"select mbus4.operation_begin(null)":                                                              "22023",
-		"select mbus4.operation_begin('move')":                                                            "22023",
-		"select mbus4.operation_begin('move', target_queue => 'dmq')":                                     "22023",
-		"select mbus4.operation_begin('move', target_queue => 'q'' --')":                                  "42704",
-		"select mbus4.operation_begin('move', target_queue => 'q', target_consumer => 'none')":            "42704",
-		"select mbus4.operation_begin('purge', target_queue => 'q')":                                      "22023",
-		"select mbus4.operation_begin('undo')":                                                            "22023",
-		"select mbus4.operation_begin('redrive', repeat('x', 1001))":                                      "22023",
-		"select * from mbus4.dead_messages(selector => 'true) union select (1')":                          "0A000",
-		"select * from mbus4.dead_messages(amt => -1)":                                                    "2201W",
-		ending: "0A000",
+		"insert into mbus4.operation_log values (1, 1, now(), '{}')":                                                   "42501",
+		fmt.Sprintf("insert into mbus4.operation_log (operation, batch, messages) values (%d, 9, '{}')", open):         "42501",
+		"delete from mbus4.operation_log":                                                                              "42501",
+		"update mbus4.operation set role = session_user":                                                               "42501",
+		"update mbus4.operation set role_oid = 10":                                                                     "42501",
+		"insert into mbus4.operation (role_oid, kind, until, at) values (10, 'purge', now(), now())":                   "42501",
+		"insert into mbus4.audit (at, role, pid, action) values (now(), 'x', 1, 'x')":                                  "42501",
+		"update mbus4.audit set role = 'x'":                                                                            "42501",
+		"delete from mbus4.audit":                                                                                      "42501",
+		"select mbus4.forget_changes()":                                                                                "42501",
+		"set session authorization postgres":                                                                           "42501",
+		"select 1; lock table mbus4.operation":                                                                         "42501",
+		"select 1; lock table mbus4.operation_log":                                                                     "42501",
+		"select 1; lock table mbus4.audit":                                                                             "42501",
+		"insert into mbus4.audit (action) values ('Drop')":                                                             "23514",
+		"insert into mbus4.audit (action) values (null)":                                                               "23502",
+		"insert into mbus4.audit (action, queue) values ('drop_queue', repeat('x', 1001))":                             "23514",
+		"insert into mbus4.audit (action, details) values ('drop_queue', jsonb_build_object('x', repeat('x', 65536)))": "23514",
+		"insert into mbus4.operation (kind, until, at) values ('drop', now(), now())":                                  "23514",
+		"insert into mbus4.operation (kind, queue, until, at) values ('redrive', repeat('x', 1001), now(), now())":     "23514",
 	} {
 		if harness.Refusal(t, direct, code, sql) == nil {
 			t.Error(sql)
 		}
 	}
+	for _, sql := range []string{
+		fmt.Sprintf("select from mbus4.operation o where o.id = %d", open), fmt.Sprintf("select from mbus4.operation_log l where l.operation = %d", done),
+		fmt.Sprintf("update mbus4.operation set state = 'cancelled', ended = now() where id = %d returning id", open), fmt.Sprintf("select where mbus4.operation_unlog(%d) is not null", done),
+	} {
+		harness.Want(t, direct, "", sql)
+	}
+	for what, refused := range map[string]struct {
+		code string
+		do   func() error
+	}{
+		"pause":  {"42704", func() error { return bulk.Pause(ctx, they, open) }},
+		"cancel": {"42704", func() error { return bulk.Cancel(ctx, they, open) }},
+		"undo":   {"42704", func() error { _, err := bulk.BeginUndo(ctx, they, done); return err }},
+	} {
+		if err := refused.do(); bulk.SQLState(err) != refused.code {
+			t.Errorf("%s of another's: %v", what, err)
+		}
+	}
+	for code, requests := range map[string][]bulk.Request{
+		"22023": {
+			{Kind: "drop"},
+			{},
+			{Kind: bulk.Undo},
+			{Kind: bulk.Move},
+			{Kind: bulk.Move, TargetQueue: "dmq"},
+			{Kind: bulk.Purge, TargetQueue: "q"},
+			{Kind: bulk.Redrive, Selection: bulk.Selection{Queue: strings.Repeat("x", 1001)}},
+		},
+		"42704": {{Kind: bulk.Move, TargetQueue: "q' --"}, {Kind: bulk.Move, TargetQueue: "q", TargetConsumer: "none"}},
+	} {
+		for _, r := range requests {
+			if _, err := bulk.Begin(ctx, they, r); bulk.SQLState(err) != code {
+				t.Errorf("%+v: %v", r, err)
+			}
+		}
+	}
+	// A selector that nobody has checked is none, whoever writes it where.
+	harness.Ask(t, direct, "insert into mbus4.operation (kind, selector, until, at) values ('purge', 'pg_terminate_backend(pg_backend_pid()) is not null', now(), '-infinity')")
+	ending := harness.Ask(t, direct, "select max(id) from mbus4.operation")
+	if _, err := bulk.Run(ctx, bulk.In(they), number(t, ending), bulk.Options{}); err == nil {
+		t.Error("a selector is evaluated that was not checked")
+	}
 	owner := harness.Connect(t, harness.Direct(), database)
 	harness.Ask(t, owner, "insert into mbus4.operation (role, role_oid, kind, until, at) select '"+other+"', '"+other+"'::regrole, 'purge', now(), now() from generate_series(1, 1000)")
-	harness.Refused(t, direct, "54000", "select mbus4.operation_begin('purge')")
+	if _, err := bulk.Begin(ctx, they, bulk.Request{Kind: bulk.Purge}); bulk.SQLState(err) != "54000" {
+		t.Errorf("more than a thousand operations: %v", err)
+	}
+	harness.Refused(t, direct, "42501", "insert into mbus4.operation (kind, until, at) values ('purge', now(), now())")
 	// The audit says who it was, whatever they call themselves.
-	harness.Ask(t, direct, "set application_name = 'an <b>app</b>'; set role mbus4_user; select mbus4.audit_change('post', 'q', messages => 1)")
+	harness.Ask(t, direct, "set application_name = 'an <b>app</b>'; set role mbus4_user; insert into mbus4.audit (action, queue, messages) values ('post', 'q', 1)")
 	if said := harness.Refusal(t, direct, "42501", "select * from mbus4.audit"); !strings.Contains(said.Message, "permission denied") {
 		t.Error(said)
 	}
@@ -137,12 +169,13 @@ func TestAuditTakesTheRight(t *testing.T) {
 	harness.Admin(t, "grant mbus4_user to "+user)
 	harness.Admin(t, "grant mbus4_admin to "+maker)
 	conn := harness.ConnectAs(t, harness.Proxied(), database, user)
-	harness.Refused(t, conn, "42501", "select mbus4.audit_change('drop_queue', 'q')")
-	harness.Want(t, conn, "t", "select mbus4.audit_change('purge_queue', 'q') > 0")
+	harness.Refused(t, conn, "42501", "insert into mbus4.audit (action, queue) values ('drop_queue', 'q')")
+	harness.Ask(t, conn, "insert into mbus4.audit (action, queue) values ('purge_queue', 'q')")
 	harness.Ask(t, conn, `create temp table audit (id int); create temp table pg_roles (oid oid);
 		create function pg_temp.octet_length(text) returns int language sql as 'select 1/0'; set search_path = pg_temp, pg_catalog`)
-	harness.Want(t, conn, "t", "select mbus4.audit_change('purge_queue', 'q') operator(pg_catalog.>) 0")
-	harness.Want(t, harness.ConnectAs(t, harness.Proxied(), database, maker), "t", "select mbus4.audit_change('drop_queue', 'q') > 0")
+	harness.Ask(t, conn, "insert into mbus4.audit (action, queue) values ('purge_queue', 'q')")
+	harness.Refused(t, conn, "42501", "insert into mbus4.audit (action, queue) values ('drop_queue', 'q')")
+	harness.Ask(t, harness.ConnectAs(t, harness.Proxied(), database, maker), "insert into mbus4.audit (action, queue) values ('drop_queue', 'q')")
 }
 
 // A right that is taken away in the middle stops the next batch; with the right given back, and
@@ -167,4 +200,25 @@ func TestRevokedInTheMiddle(t *testing.T) {
 	harness.Close(conn)
 	harness.Admin(t, "grant mbus4_user to "+role)
 	wantCounts(t, run(t, connect(t, database, role), id), 30, 0, 0)
+}
+
+// A selector that somebody removes in the middle stops the next batch, and the operation says why.
+func TestSelectorForgotten(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	die(t, database, 30)
+	conn, admin := connect(t, database, "postgres"), harness.Connect(t, harness.Direct(), database)
+	id := begin(t, conn, bulk.Request{Kind: bulk.Redrive, Selection: bulk.Selection{Selector: `t.data ? 'n'`}})
+	_, err := bulk.Run(harness.Context(t), bulk.In(conn), id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
+		if o.Done == 10 {
+			harness.Ask(t, admin, "delete from mbus4.selector")
+		}
+	}})
+	if bulk.SQLState(err) != "0A000" {
+		t.Fatalf("the selector is not known any more: %v", err)
+	}
+	o, err := bulk.Find(harness.Context(t), conn, id)
+	if err != nil || o.State != bulk.Paused || o.Done != 10 || !strings.Contains(o.Error, "the selector was not checked") {
+		t.Errorf("%+v, %v", o, err)
+	}
 }

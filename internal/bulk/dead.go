@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ type Querier interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
 // Selection says which dead messages are meant. What is left empty selects nothing.
@@ -75,22 +77,36 @@ func Check(ctx context.Context, db Querier, selector string) error {
 	return nil
 }
 
-// listSQL shortens what clients may make as long as they like.
+// listSQL reads those of deadSQL that are selected, $7 at most. It shortens what clients may make as long as they like; $8 as most of List.
 const listSQL = `
-select d.available_at, d.id, d.iid, case when $9::int operator(pg_catalog.=) 0 then d.queue else pg_catalog."left"(d.queue, $9) end,
-       case when $9 operator(pg_catalog.=) 0 then d.consumer else pg_catalog."left"(d.consumer, $9) end, d.died,
-       case when $9 operator(pg_catalog.=) 0 then d.error else pg_catalog."left"(d.error, $9) end, d.attempt, d.expires, t.texts[1], t.texts[2], t.texts[3]
-from mbus4.dead_messages($1, $2, $3, $4, $5, $6, $7, $8) d
+select m.available_at, m.id, mbus4.iid_of(m.iid, 'dmq', m.available_at, m.id), case when $8::int = 0 then o.queue else "left"(o.queue, $8) end,
+       case when $8 = 0 then o.consumer else "left"(o.consumer, $8) end, m.available_at,
+       case when $8 = 0 then o.error else "left"(o.error, $8) end, case when o.attempt ~ '^[0-9]{1,8}$' then o.attempt end::int, m.expires, t.texts[1], t.texts[2], t.texts[3]
+from (select m.* from %s m where m.selected limit $7) m
+cross join lateral (
+	select m.headers operator(mbus4_hstore.->) 'destination'::text as queue, m.headers operator(mbus4_hstore.->) 'dmq.consumer'::text as consumer,
+	       m.headers operator(mbus4_hstore.->) 'dmq.error'::text as error, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text as attempt
+	offset 0
+) o
 cross join lateral (
 	select array(
-		select case when $9 operator(pg_catalog.<>) 0 and (pg_catalog.pg_column_size(x.h) operator(pg_catalog.>) $9 or pg_catalog.octet_length(x.h::text) operator(pg_catalog.>) $9)
-		            then '"..."=>"too long to be shown here"' else x.h::text end
-		from (values (1, d.headers), (2, d.properties), (3, d.data)) x (n, h)
+		select case when $8 <> 0 and (pg_column_size(x.h) > $8 or octet_length(x.h::text) > $8) then '"..."=>"too long to be shown here"' else x.h::text end
+		from (values (1, mbus4.headers_of('dmq', m.added, m.headers)), (2, m.properties), (3, m.data)) x (n, h)
 		order by x.n) as texts
 ) t`
 
+// countSQL counts what deadSQL reads, and says how far that came.
+const countSQL = `
+with looked as materialized (
+	select m.available_at, m.id, m.selected from %s m
+)
+select (select count(*) from looked), (select count(*) from looked l where l.selected), l.available_at, l.id
+from looked l
+order by l.available_at desc, l.id desc
+limit 1`
+
 // List gives dead messages behind a place, at most so many, in the order in which they died. next
-// is where to go on; nil: there are no more. It gives up after a second of looking at others, so it
+// is where to go on; nil: there are no more. It looks at ten thousand messages at most, so it
 // may give fewer messages than asked for, or none, and more is known by next only. most is how many
 // bytes of headers, properties, data, names and the error are wanted of each: of longer texts the
 // beginning is given, in place of a longer hstore one that says so; 0: all.
@@ -98,29 +114,46 @@ func List(ctx context.Context, db Querier, s Selection, after *Place, amount, mo
 	if err := Check(ctx, db, s.Selector); err != nil {
 		return nil, nil, err
 	}
-	rows, err := db.Query(ctx, listSQL, append(s.arguments(after), amount, most)...)
+	err = within(ctx, db, func(tx pgx.Tx) error {
+		messages, next, err = list(ctx, tx, s, after, amount, most)
+		return err
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing dead messages: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		m, matches, err := scanMessage(rows)
-		if err != nil {
-			return nil, nil, fmt.Errorf("listing dead messages: %w", err)
-		}
-		if !matches {
-			next = &m.Place
-			continue
-		}
-		messages = append(messages, m)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, nil, fmt.Errorf("listing dead messages: %w", err)
-	}
-	if next == nil && len(messages) > 0 && len(messages) == amount {
-		next = &messages[len(messages)-1].Place
-	}
 	return messages, next, nil
+}
+
+func list(ctx context.Context, tx pgx.Tx, s Selection, after *Place, amount, most int) (messages []Message, next *Place, err error) {
+	looked, err := dead(ctx, tx, s.Selector)
+	if err != nil {
+		return nil, nil, err
+	}
+	from, err := s.start(ctx, tx, after)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := tx.Query(ctx, fmt.Sprintf(listSQL, looked), append(s.arguments(from, mostLooked), amount, most)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if messages, err = pgx.CollectRows(rows, scanMessage); err != nil {
+		return nil, nil, err
+	}
+	if len(messages) == amount {
+		if amount > 0 {
+			next = &messages[amount-1].Place
+		}
+		return messages, next, nil
+	}
+	// Where it gave up, if it did.
+	plain, _ := dead(ctx, tx, "")
+	var to position
+	err = tx.QueryRow(ctx, fmt.Sprintf(`select m.available_at, m.id from %s m offset $3 - 1`, plain), s.arguments(from, mostLooked)...).Scan(&to.at, &to.id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return messages, nil, nil
+	}
+	return messages, &Place{to.at.Time, to.id}, err
 }
 
 // Look counts what a selection selects, for so long at most, and gives the first few; most as List has it.
@@ -145,29 +178,54 @@ func Look(ctx context.Context, db Querier, s Selection, samples, most int, limit
 			}
 		}
 	}
-	var after *Place
+	err = within(ctx, db, func(tx pgx.Tx) error { return p.Count.read(ctx, tx, s, began.Add(limit)) })
+	if err != nil {
+		return p, fmt.Errorf("counting dead messages: %w", err)
+	}
+	return p, nil
+}
+
+// read counts, ten thousand messages at a time, until it is late.
+func (c *Count) read(ctx context.Context, tx pgx.Tx, s Selection, late time.Time) error {
+	looked, err := dead(ctx, tx, s.Selector)
+	if err != nil {
+		return err
+	}
+	from, err := s.start(ctx, tx, nil)
+	if err != nil {
+		return err
+	}
 	for {
-		var matched, looked int64
-		to := Place{}
-		err := db.QueryRow(ctx, `select c.messages, c.looked, c.at, c.message, c.finished from mbus4.count_dead($1, $2, $3, $4, $5, $6, $7) c`, s.arguments(after)...).
-			Scan(&matched, &looked, (*finiteTime)(&to.At), &to.ID, &p.Count.Exact)
-		if err != nil {
-			return p, fmt.Errorf("counting dead messages: %w", err)
+		var n, selected int64
+		err := tx.QueryRow(ctx, fmt.Sprintf(countSQL, looked), s.arguments(from, mostLooked)...).Scan(&n, &selected, &from.at, &from.id)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
 		}
-		p.Count.Messages, p.Count.Looked, after = p.Count.Messages+matched, p.Count.Looked+looked, &to
-		if p.Count.Exact || time.Since(began) >= limit {
-			return p, nil
+		c.Looked, c.Messages = c.Looked+n, c.Messages+selected
+		if c.Exact = n < mostLooked; c.Exact || time.Now().After(late) {
+			return nil
 		}
 	}
 }
 
-// arguments are those of dead_messages and count_dead.
-func (s Selection) arguments(after *Place) []any {
-	args := []any{orNull(s.Queue), orNull(s.Consumer), orNull(strings.TrimSpace(s.Selector)), timeOrNull(s.Since), timeOrNull(s.Until), nil, nil}
+// position is a place as the server has it, which may be infinite.
+type position struct {
+	at pgtype.Timestamptz
+	id int64
+}
+
+// start is where to begin to look: behind a place, or where the first of the selection may stand.
+func (s Selection) start(ctx context.Context, tx pgx.Tx, after *Place) (p position, err error) {
 	if after != nil {
-		args[5], args[6] = after.At, after.ID
+		return position{pgtype.Timestamptz{Time: after.At, Valid: true}, after.ID}, nil
 	}
-	return args
+	p.id = -1
+	return p, tx.QueryRow(ctx, `select mbus4.first_dead($1)`, timeOrNull(s.Since)).Scan(&p.at)
+}
+
+// arguments are those of deadSQL.
+func (s Selection) arguments(from position, most int) []any {
+	return []any{from.at, from.id, most, orNull(s.Queue), orNull(s.Consumer), timeOrNull(s.Until)}
 }
 
 func orNull(s string) any {
@@ -205,16 +263,15 @@ func (s *optional) ScanText(v pgtype.Text) error {
 	return nil
 }
 
-// scanMessage reads a row of dead_messages. One that does not match says only where the search was given up.
-func scanMessage(rows pgx.Rows) (m Message, matches bool, err error) {
-	var iid, headers, properties, data *string
+// scanMessage reads a row of listSQL.
+func scanMessage(row pgx.CollectableRow) (m Message, err error) {
+	var headers, properties, data *string
 	var attempts *int
-	err = rows.Scan(&m.Place.At, &m.Place.ID, &iid, (*optional)(&m.Queue), (*optional)(&m.Consumer), (*finiteTime)(&m.Died), (*optional)(&m.Error), &attempts,
+	err = row.Scan(&m.Place.At, &m.Place.ID, &m.IID, (*optional)(&m.Queue), (*optional)(&m.Consumer), (*finiteTime)(&m.Died), (*optional)(&m.Error), &attempts,
 		(*finiteTime)(&m.Expires), &headers, &properties, &data)
-	if err != nil || iid == nil {
-		return m, false, err
+	if err != nil {
+		return m, err
 	}
-	m.IID = *iid
 	if attempts != nil {
 		m.Attempts = *attempts
 	}
@@ -227,9 +284,9 @@ func scanMessage(rows pgx.Rows) (m Message, matches bool, err error) {
 		}
 		var read pgtype.Hstore
 		if err := read.Scan(*h.text); err != nil {
-			return m, false, fmt.Errorf("reading message %s: %w", m.IID, err)
+			return m, fmt.Errorf("reading message %s: %w", m.IID, err)
 		}
 		*h.into = read
 	}
-	return m, true, nil
+	return m, nil
 }

@@ -9,7 +9,7 @@
 //   - A batch is one transaction: the messages, how far it has come, what it takes to undo it, and the row of the audit. Whatever ends between two
 //     batches or in the middle of one, each message is dealt with once.
 //   - Nobody runs an operation but a session of its role. When that ends the operation is paused, without anybody writing so.
-//   - Looking is bounded: counts and samples give up after a time, and say so.
+//   - Looking is bounded: a statement looks at ten thousand messages at most, counting gives up after a time, and both say so.
 //
 // The package opens no connection and knows neither the page nor the command line.
 package bulk

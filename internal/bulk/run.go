@@ -99,7 +99,10 @@ func batch(ctx context.Context, do Transact, id int64, amount int, check bool) (
 				return err
 			}
 		}
-		if _, err = tx.Exec(ctx, `select r.id from mbus4.operation_run($1, $2) r`, id, amount); err != nil {
+		if _, err = tx.Exec(ctx, settings); err != nil {
+			return err
+		}
+		if err = runBatch(ctx, tx, id, amount); err != nil {
 			return err
 		}
 		o, err = Find(ctx, tx, id)
@@ -116,7 +119,7 @@ func leave(ctx context.Context, do Transact, id int64, why string) {
 	defer cancel()
 	_ = do(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if why == "" {
-			return set(ctx, tx, id, "interrupted", "")
+			return abandon(ctx, tx, id)
 		}
 		return set(ctx, tx, id, Paused, why)
 	})

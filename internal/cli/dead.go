@@ -43,7 +43,7 @@ func (s *Session) selection(ctx context.Context, d Dead) (bulk.Selection, error)
 // DeadList writes dead messages in the order in which they died, limit at most.
 func (s *Session) DeadList(ctx context.Context, d Dead, limit int, out Out) error {
 	var all []bulk.Message
-	err := s.lookByCall(ctx, func() error {
+	err := s.lookByCall(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		sel, err := s.selection(ctx, d)
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (s *Session) DeadList(ctx context.Context, d Dead, limit int, out Out) erro
 		var next *bulk.Place
 		for len(all) < limit {
 			var more []bulk.Message
-			if more, next, err = bulk.List(ctx, s.conn, sel, next, limit-len(all), 0); err != nil {
+			if more, next, err = bulk.List(ctx, tx, sel, next, limit-len(all), 0); err != nil {
 				return err
 			}
 			if all = append(all, more...); next == nil {
@@ -125,11 +125,11 @@ type DeadPreview struct {
 // Preview counts what is meant, and looks at the first few.
 func (s *Session) Preview(ctx context.Context, d Dead) (*DeadPreview, error) {
 	p := &DeadPreview{}
-	return p, s.lookByCall(ctx, func() (err error) {
+	return p, s.lookByCall(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 		if p.selection, err = s.selection(ctx, d); err != nil {
 			return err
 		}
-		p.Preview, err = bulk.Look(ctx, s.conn, p.selection, samples, 0, lookTime)
+		p.Preview, err = bulk.Look(ctx, tx, p.selection, samples, 0, lookTime)
 		return err
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/jackc/pgx/v5"
+
 	"mbusproxy/engine/circles"
 )
 
@@ -85,7 +87,7 @@ from mbus4.messages_of($1, $2, $3, $4)`, queue, consumer, wanted, limit)
 // PeekOne writes a message, or returns ErrNothing.
 func (s *Session) PeekOne(ctx context.Context, iid string, out Out) error {
 	var r *Result
-	err := s.lookByCall(ctx, func() (err error) {
+	err := s.lookByCall(ctx, func(context.Context, pgx.Tx) (err error) {
 		r, err = s.query(ctx, `select iid, added, delayed_until, expires, headers, properties, data, payload from mbus4.peek_json($1)`, iid)
 		return err
 	})
@@ -103,7 +105,7 @@ func (s *Session) PeekOne(ctx context.Context, iid string, out Out) error {
 // Where nobody is, it returns ErrNothing.
 func (s *Session) Why(ctx context.Context, iid string, out Out) error {
 	var r *Result
-	err := s.lookByCall(ctx, func() (err error) {
+	err := s.lookByCall(ctx, func(context.Context, pgx.Tx) (err error) {
 		r, err = s.query(ctx, `select queue, consumer, state, until, detail, waits_for, pid, username, application from mbus4.why($1)`, iid)
 		return err
 	})

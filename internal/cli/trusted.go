@@ -16,11 +16,11 @@ func (s *Session) look(ctx context.Context, do func() error) error {
 }
 
 // lookByCall is look for what the proxy serves, which makes the schema where it is missing.
-func (s *Session) lookByCall(ctx context.Context, do func() error) error {
+func (s *Session) lookByCall(ctx context.Context, do func(context.Context, pgx.Tx) error) error {
 	if err := serve(ctx, s.conn); err != nil {
 		return err
 	}
-	return s.look(ctx, do)
+	return transact(ctx, s.conn, true, do)
 }
 
 // act runs do in a transaction that is committed unless it fails. The first call in a database makes the schema.

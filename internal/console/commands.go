@@ -187,7 +187,7 @@ func auditSQL(action, queue, session string) string {
 	if session != "" {
 		details = "pg_catalog.jsonb_build_object('session', " + sqlfuncs.QuoteLiteral(session) + "::pg_catalog.text)"
 	}
-	return "select mbus4.audit_change(" + sqlfuncs.QuoteLiteral(action) + ", " + of + ", null, null, null, " + details + ")"
+	return "insert into mbus4.audit (action, queue, details) values (" + sqlfuncs.QuoteLiteral(action) + ", " + of + ", " + details + ")"
 }
 
 func (s *session) help(context.Context, string) (*table, error) {

@@ -37,6 +37,7 @@ var errorTypes = map[string][2]string{
 	"Error":      {"Message", "Code"},
 	"Refusal":    {"Message", "Code"},
 	"LimitError": {"Message", "Code"},
+	"PgError":    {"Message", "Code"}, // of package internal/bulk, as the server would say it
 	"failure":    {"message", "code"},
 	"usageError": {"message", ""},
 }

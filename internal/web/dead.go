@@ -41,18 +41,11 @@ type bulkRights struct {
 	Audit bool
 }
 
-// The schema may be older than the functions.
 const bulkRightsSQL = `
-select coalesce(pg_catalog.bool_or(f.name operator(pg_catalog.=) 'dead_messages') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'select'), false),
-       coalesce(pg_catalog.bool_or(f.name operator(pg_catalog.=) 'operation_begin') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'delete')
-           and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'insert'), false),
-       coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.audit'), 'select'), false)
-from (
-    select p.proname as name
-    from pg_catalog.pg_proc p
-    where p.pronamespace operator(pg_catalog.=) pg_catalog.to_regnamespace('mbus4') and p.proname operator(pg_catalog.=) any (array['dead_messages', 'operation_begin']::name[])
-      and pg_catalog.has_function_privilege(p.oid, 'execute')
-) f`
+select coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'select') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.operation'), 'select'), false),
+       coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'delete') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'insert')
+           and pg_catalog.has_any_column_privilege(pg_catalog.to_regclass('mbus4.operation'), 'insert'), false),
+       coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.audit'), 'select'), false)`
 
 func bulkRightsOf(ctx context.Context, tx pgx.Tx) (r bulkRights, err error) {
 	if err := tx.QueryRow(ctx, bulkRightsSQL).Scan(&r.See, &r.Act, &r.Audit); err != nil {

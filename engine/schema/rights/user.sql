@@ -28,13 +28,10 @@ grant select, insert (key, active, try_release), update (key, active, try_releas
 grant select, insert (semaphore_id, task_id, priority, arrival), update (priority), delete on mbus4.semaphore_task to mbus4_user;
 grant insert on mbus4.semaphore_change to mbus4_user;
 grant usage on sequence mbus4.semaphore_arrival to mbus4_user;
--- What is dead, and operations over it: each begins with the rights of whoever calls; what of operations others may not see is behind functions that ask who it is.
-grant execute on function mbus4.audit_change(text, text, text, text, bigint, jsonb), mbus4.operation_claim(bigint),
-    mbus4.operation_begin(text, text, text, text, timestamptz, timestamptz, text, text, bigint), mbus4.operation_set(bigint, text, text),
-    mbus4.operation_note(bigint, bigint, bigint, bigint, bigint, timestamptz, bigint, boolean, mbus4.redriven_message[], timestamptz), mbus4.operation_unlog(bigint),
-    mbus4.array_of(text), mbus4.condition_of(text), mbus4.open_dead(timestamptz, bigint, timestamptz, text, text, text), mbus4.first_dead(timestamptz),
-    mbus4.count_dead(text, text, text, timestamptz, timestamptz, timestamptz, bigint),
-    mbus4.dead_messages(text, text, text, timestamptz, timestamptz, timestamptz, bigint, integer),
-    mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.operation_run(bigint, integer)
-to mbus4_user;
+-- What is dead, and operations over it. Whose an operation is the policies say; by the columns, as above.
+grant insert (action, queue, consumer, selector, messages, details) on mbus4.audit to mbus4_user;
+grant select, insert (kind, queue, consumer, selector, since, until, target_queue, target_consumer, undoes, at),
+    update (state, at, message, batches, looked, done, refused, held, changed, ended, pid, backend_started, error) on mbus4.operation to mbus4_user;
+grant select, insert (operation, batch, messages) on mbus4.operation_log to mbus4_user;
+grant execute on function mbus4.open_operations(), mbus4.operation_unlog(bigint), mbus4.array_of(text), mbus4.first_dead(timestamptz) to mbus4_user;
 grant select on mbus4.operations to mbus4_user;

@@ -100,7 +100,7 @@ end $$`, hostileLock, h.Role, h.marks))
 	}
 	for _, f := range []string{
 		"is_msg_exists(iid text)", "peek_json(iid text)", "why(iid text)", "post(qname text, payload jsonb default null, data public.hstore default null)", "redrive(a text, b text, c int)",
-		"consume_json(a text, b text, amt int, wait interval default null)", "pause_queue(a text)", "create_queue(a text, b int)", "dead_messages()",
+		"consume_json(a text, b text, amt int, wait interval default null)", "pause_queue(a text)", "create_queue(a text, b int)",
 	} {
 		Ask(t, conn, "create function mbus4."+f+" returns boolean language sql as 'select mbus4.evil()'")
 	}
@@ -157,7 +157,7 @@ union all
 select pg_catalog.format('create function mbus4.%I(%s) returns %s language plpgsql as %L', p.proname, pg_catalog.replace(pg_catalog.pg_get_function_arguments(p.oid), ' hstore', ' public.hstore'),
 	pg_catalog.replace(pg_catalog.pg_get_function_result(p.oid), 'hstore', 'public.hstore'), 'begin perform mbus4.evil(); return' || case when p.proretset or p.prorettype in ('void'::regtype, 'record'::regtype) then '' else ' null' end || '; end')
 from pg_catalog.pg_proc p
-where p.pronamespace = 'mbus4'::regnamespace and p.proname in ('operation_run', 'operation_set', 'operation_begin', 'audit_change', 'dead_messages', 'count_dead', 'messages_of', 'states_of_consumers', 'reasons', 'count_selector_error')
+where p.pronamespace = 'mbus4'::regnamespace and p.proname in ('open_operations', 'first_dead', 'array_of', 'messages_of', 'states_of_consumers', 'reasons', 'count_selector_error')
 	and pg_catalog.pg_get_function_arguments(p.oid) !~ 'mbus4' and pg_catalog.pg_get_function_result(p.oid) !~ 'mbus4'`
 
 // Check fails the test where anything of the hostile schema was run.
