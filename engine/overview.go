@@ -155,15 +155,17 @@ func (e *Engine) Databases() (out []*Database) {
 	return out
 }
 
-// DatabaseExists reports whether the server has a database of that name. Errors are those of the
-// connection and the server.
-func (e *Engine) DatabaseExists(ctx context.Context, name string) (is bool, err error) {
+// TrustedDatabaseExists reports whether the server has a database of that name which belongs to a superuser or to the
+// admin role. Others who may create databases take no name from anybody by that. Errors are those of the connection
+// and the server.
+func (e *Engine) TrustedDatabaseExists(ctx context.Context, name string) (is bool, err error) {
 	conn, err := e.server.ConnectRaw(ctx)
 	if err != nil {
 		return false, fmt.Errorf("looking for database %s: %w", name, err)
 	}
 	defer admin.Close(ctx, conn)
-	if err := conn.QueryRow(ctx, "select exists (select from pg_catalog.pg_database where datname = $1)", name).Scan(&is); err != nil {
+	if err := conn.QueryRow(ctx, `
+		select exists (select from pg_catalog.pg_database d join pg_catalog.pg_roles r on r.oid = d.datdba where d.datname = $1 and (r.rolsuper or r.rolname = current_user))`, name).Scan(&is); err != nil {
 		return false, fmt.Errorf("looking for database %s: %w", name, err)
 	}
 	return is, nil

@@ -25,6 +25,10 @@ func (s *Server) knows(p wire.StartupPacket) bool {
 	return ok
 }
 
+// strayCancel is how long the connection of a CancelRequest that matches no session stays open: who makes them without end would
+// have thousands a second, which take the processor from others.
+const strayCancel = 100 * time.Millisecond
+
 // cancel forwards a CancelRequest and returns when the server has closed the connection: by then
 // it has sent the signal, and the client may take our closing for that. A request that matches no
 // session is dropped without a word, as the server does.
@@ -35,6 +39,10 @@ func (s *Server) cancel(ctx context.Context, p wire.StartupPacket) {
 	key := wire.CancelKey(p[8:])
 	at, ok := s.sessions.ServerOf(key)
 	if !ok {
+		select {
+		case <-time.After(strayCancel):
+		case <-ctx.Done():
+		}
 		return
 	}
 	request := s.sessions.Cancel(key)

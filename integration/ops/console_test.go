@@ -172,10 +172,21 @@ func TestConsoleAdmission(t *testing.T) {
 		}
 	}
 
-	// A real database of that name wins, from the next second on.
+	// A real database of that name wins, from the next second on, but not one of somebody who may just make some.
 	direct := harness.Connect(t, harness.Direct(), "postgres")
-	harness.Ask(t, direct, "create database "+roles.role)
+	harness.Ask(t, direct, "create database "+roles.role+" owner "+roles.stranger)
 	defer func() { harness.Ask(t, direct, "drop database "+roles.role+" with (force)") }()
+	for until := time.Now().Add(2500 * time.Millisecond); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+		conn, err := pgconn.Connect(harness.Context(t), consoleDSN(proxy.Endpoint, roles.admin, roles.role))
+		if err != nil {
+			t.Fatalf("the console's name is taken: %v", err)
+		}
+		if _, err := conn.Exec(harness.Context(t), "show version").ReadAll(); err != nil {
+			t.Fatalf("the console's name is taken: %v", err)
+		}
+		_ = conn.Close(context.Background())
+	}
+	harness.Ask(t, direct, "alter database "+roles.role+" owner to postgres")
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		conn, err := pgconn.Connect(harness.Context(t), consoleDSN(proxy.Endpoint, roles.stranger, roles.role))
 		if err == nil {

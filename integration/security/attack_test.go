@@ -68,6 +68,18 @@ var attacks = []struct {
 	{"scrapes", func(a *flooder) {
 		a.scrape(a.scaled(400))
 	}},
+	{"scrapes that do not wait", func(a *flooder) {
+		a.requests("/metrics", a.scaled(4_000))
+	}},
+	{"questions that do not wait", func(a *flooder) {
+		a.requests("/healthz", a.scaled(4_000))
+	}},
+	{"refused statements", func(a *flooder) {
+		a.refused(a.scaled(100_000))
+	}},
+	{"cancels of nobody", func(a *flooder) {
+		a.cancels(a.scaled(2_000))
+	}},
 	{"messages of nobody", func(a *flooder) {
 		a.write(`insert into mbus4.message (id, consumer_id, available_at, added)
 		         select n, 1000000 + n, now(), now() from generate_series(1, $1::int) n`, a.scaled(1_000_000))

@@ -1,9 +1,11 @@
 package security
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -97,6 +99,92 @@ func (a *flooder) skipped(n int) {
 	if replies, _ := frontend.ReadReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' {
 		a.Errorf("after %d skipped messages: %.100q", n, replies)
 	}
+}
+
+// refused sends n statements that are refused from each of eight sessions, thousands in one pipeline: the server skips all but the first.
+func (a *flooder) refused(n int) {
+	const most = 5000
+	parse, err := (&pgproto3.Parse{Query: "select mbus4.post(nosuch=>1)"}).Encode(nil)
+	if err != nil {
+		a.Fatal(err)
+	}
+	batch, err := (&pgproto3.Sync{}).Encode([]byte(strings.Repeat(string(parse), most)))
+	if err != nil {
+		a.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		conn := a.raw()
+		all.Go(func() {
+			defer func() { _ = conn.Close() }()
+			for range max(n/most, 1) {
+				if _, err := conn.Write(batch); err != nil {
+					a.Errorf("writing: %v", err)
+					return
+				}
+				if replies, _ := frontend.ReadReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' || !strings.Contains(string(replies), "42883") {
+					a.Errorf("after %d refused statements: %.100q", most, replies)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// requests asks --http without waiting for answers, from 40 connections, until there are n answers.
+func (a *flooder) requests(path string, n int) {
+	request := []byte(strings.Repeat("GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n", 50))
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			conn, err := net.DialTimeout("tcp", a.http, 10*time.Second)
+			if err != nil {
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			go func() {
+				for {
+					if _, err := conn.Write(request); err != nil {
+						return
+					}
+				}
+			}()
+			answers := bufio.NewReader(conn)
+			for range n / 40 {
+				answer, err := http.ReadResponse(answers, nil)
+				if err != nil {
+					return // such a connection has made room
+				}
+				if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// cancels sends n CancelRequests for nobody, from 50 connections at a time.
+func (a *flooder) cancels(n int) {
+	request := binary.BigEndian.AppendUint32(nil, 16)
+	request = binary.BigEndian.AppendUint32(request, 80877102)
+	request = binary.BigEndian.AppendUint64(request, 1)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for range n / 50 {
+				conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", a.proxy.Endpoint.Host, a.proxy.Endpoint.Port), 10*time.Second)
+				if err != nil {
+					return
+				}
+				_, _ = conn.Write(request)
+				_, _ = io.Copy(io.Discard, conn)
+				_ = conn.Close()
+			}
+		})
+	}
+	all.Wait()
 }
 
 // unfinished begins n long messages that never end.

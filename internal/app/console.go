@@ -34,7 +34,7 @@ func (d *desk) console() proxy.Console {
 		return nil
 	}
 	cfg := console.Config{
-		Name: d.cfg.ConsoleName, Role: d.cfg.ConsoleRole, Admin: userOf(d.cfg.Admin), Database: databaseOf(d.cfg.Admin), Exists: d.engine.DatabaseExists, Version: d.cfg.Version,
+		Name: d.cfg.ConsoleName, Role: d.cfg.ConsoleRole, Admin: userOf(d.cfg.Admin), Database: databaseOf(d.cfg.Admin), Exists: d.engine.TrustedDatabaseExists, Version: d.cfg.Version,
 		Proxy: func() proxy.Stats { return d.server.Stats() }, End: func(id uint64) bool { return d.server.EndSession(id) },
 		Databases: d.engine.Databases, Calls: d.rewriter.Calls, Settings: d.settings, CallSQL: d.callSQL,
 		Reload: d.cfg.Reload, Shutdown: d.cfg.Shutdown, Log: d.log,

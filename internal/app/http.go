@@ -32,7 +32,10 @@ const (
 	leastHTTP       = 128
 	httpHeader      = 16 << 10
 	httpPatience    = 10 * time.Second // for a request's header, and for the next request
-	httpWriting     = time.Minute
+	// requestRate is how many requests are served a second: on all connections that there may be, one has its turn within a second.
+	requestRate  = 600
+	requestBurst = 100
+	httpWriting  = time.Minute
 	// readyTimeout is for a look whether the proxy is ready. Whoever waits for two of them has waited for
 	// less than defaultHealthTimeout of mbusproxy healthcheck.
 	readyTimeout = 3 * time.Second
@@ -106,7 +109,7 @@ func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter.Rewrite
 		_, _ = fmt.Fprint(w, "mbusproxy\n\n/metrics  for Prometheus\n/healthz  whether the proxy lives\n/readyz   whether it can serve\n/page/    for people\n")
 	})
 	s := &http.Server{
-		Handler: httplisten.KeepPlaces(plainly(mux)), ConnContext: httplisten.WithPlace, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
+		Handler: httplisten.Paced(httplisten.KeepPlaces(plainly(mux)), requestRate, requestBurst), ConnContext: httplisten.WithPlace, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
 		ErrorLog: zap.NewStdLog(m.log),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })

@@ -38,7 +38,7 @@ type Config struct {
 	Role     string // whose members may use it
 	Admin    string // the role that keeps house, whose schema those trust who are no superusers
 	Database string // where the server checks who logs in; behind Name and a slash clients name another one
-	// Exists reports whether there is a database of that name, which then wins.
+	// Exists reports whether there is a database of that name which then wins: one of somebody who is trusted with the name.
 	Exists  func(ctx context.Context, name string) (bool, error)
 	Version string
 	Proxy   func() proxy.Stats

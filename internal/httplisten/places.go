@@ -91,7 +91,11 @@ func (p *Places) makeRoom() bool {
 	}
 	old := crowd.Front().Value.(*placed)
 	if left := p.moment - time.Since(old.since); left > 0 {
-		time.AfterFunc(left, p.free.Broadcast)
+		time.AfterFunc(left, func() {
+			p.mu.Lock() // until whoever is about to wait does
+			defer p.mu.Unlock()
+			p.free.Broadcast()
+		})
 		return false
 	}
 	_ = old.Conn.Close() // whoever uses it gets an error, and closes it again

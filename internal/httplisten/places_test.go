@@ -161,3 +161,26 @@ func crowded(t *testing.T, addresses []string, moment time.Duration) (closed []s
 	}
 	return closed
 }
+
+// The moment of a connection may end before who needs its place has begun to wait for that.
+func TestMomentEndsEarly(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPlaces(inner, 1)
+	defer func() { _ = p.Close() }()
+	p.moment = time.Millisecond
+	p.mu.Lock()
+	one := &placed{Conn: &net.TCPConn{}, of: p}
+	p.taken = 1
+	one.rest()
+	for room := p.makeRoom(); !room; room = p.makeRoom() {
+		time.Sleep(20 * time.Millisecond) // past the moment, with mu, as who is kept from running
+		lost := time.AfterFunc(time.Minute, func() { t.Error("nobody was woken"); p.free.Broadcast() })
+		p.free.Wait()
+		lost.Stop()
+	}
+	p.mu.Unlock()
+}

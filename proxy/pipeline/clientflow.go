@@ -30,6 +30,8 @@ type ClientFlow struct {
 	// requests are the new requests, those of the last feed in order, and requestsSize their bytes.
 	requests     []request
 	requestsSize int
+	// texts is how many statements of the feed under way the Rewriter has had.
+	texts int
 	// before is the backlog before the feed under way.
 	before Backlog
 	// copyEnds counts the ends of COPY that follow each other without another request between.
@@ -91,13 +93,21 @@ type ClientFlow struct {
 // have to come first. The next feed waits.
 var ErrMustWait = errors.New("message must wait")
 
+// maxTexts is how many statements of a feed the Rewriter gets. That takes up to half a millisecond; the rest of a buffer full of short ones
+// would take twenty, in which the bytes of all others wait.
+const maxTexts = 64
+
+// ErrEnough is returned by Feed where the Rewriter has had maxTexts statements.
+var ErrEnough = errors.New("the rest of the batch has to wait for its turn")
+
 // requestsKeep is how many entries of ClientFlow.requests are kept between batches.
 const requestsKeep = 64
 
 // Feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in
 // out. The new requests must be queued, by Expect, before that is written. With wire.ErrFull it has
 // stopped because too much is outstanding, and what TakeAside returns is to be fed when there is
-// room again.
+// room again; with ErrEnough the Rewriter has had many statements, and that is to be fed when others have had
+// their turn.
 func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *wire.Splicer) (err error) {
 	f.before = before
 	if cap(f.requests) > requestsKeep {
@@ -105,7 +115,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	}
 	clear(f.requests) // the feed may wait for long, and would keep plans
 	f.requests, f.requestsSize = f.requests[:0], 0
-	f.unsent.keeping, f.portal.fresh = false, false
+	f.unsent.keeping, f.portal.fresh, f.texts = false, false, 0
 	if f.awaited != nil && !f.await(ctx) || !f.awaitAnswer(ctx) || !f.awaitResend(ctx) {
 		f.Terminated = true
 	}
@@ -122,6 +132,10 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 		switch {
 		case errors.Is(err, wire.ErrFull):
 			f.aside = append([]byte(nil), buf[pos:]...)
+			if f.texts >= maxTexts && !f.full() {
+				out.Truncate(pos)
+				return ErrEnough
+			}
 			if f.unsent.undecided {
 				out.Truncate(pos)
 				return ErrMustWait
@@ -184,6 +198,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 	ours := f.forRewriter(frame)
 	if ours {
 		f.takeUp()
+		f.texts++
 	}
 	wait := nonblocking && ours && !f.recall(frame)
 	if f.bindTime != nil {
@@ -298,6 +313,9 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	switch kind {
 	case requests.Query, requests.Parse:
 		if f.rewriter != nil {
+			if f.texts >= maxTexts {
+				return wire.Pause
+			}
 			return wantsText(size)
 		}
 	case requests.Bind, requests.Describe, requests.Execute, requests.Close:

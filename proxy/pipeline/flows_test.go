@@ -3,6 +3,8 @@ package pipeline_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -84,6 +86,36 @@ func sample(t testing.TB) (input, want []byte) {
 		}
 	}
 	return input, want
+}
+
+// However many statements for the Rewriter come at a time, a feed deals with some, and nothing is lost of the rest.
+func TestFeedHasEnough(t *testing.T) {
+	t.Parallel()
+	var in, want []byte
+	for n := range 1000 {
+		m := &pgproto3.Parse{Name: fmt.Sprint("s", n), Query: "select mbus4.x()"}
+		in, _ = m.Encode(in)
+		m.Query = proxytest.Marked + m.Query
+		want, _ = m.Encode(want)
+	}
+	both := newFlows(proxytest.Marking{})
+	out := wire.Splicer{Pool: wire.NewBufferPool()}
+	var got []byte
+	feeds := 0
+	for rest := in; len(rest) > 0; rest = both.Up.TakeAside() {
+		feeds++
+		if err := both.Up.Feed(t.Context(), pipeline.Backlog{}, rest, &out); err != nil && !errors.Is(err, pipeline.ErrEnough) {
+			t.Fatal(err)
+		}
+		got = append(got, out.Result()...)
+		out.Free()
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%d bytes came out, not the %d expected ones", len(got), len(want))
+	}
+	if feeds != 16 {
+		t.Errorf("1000 statements are taken in %d feeds", feeds)
+	}
 }
 
 func BenchmarkPassThrough(b *testing.B) {

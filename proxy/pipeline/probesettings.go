@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -51,18 +50,10 @@ func (f *ClientFlow) unsure(frame []byte) bool {
 // varies reports whether a text may mean something else under the settings that the session may have by then than it
 // means under those that were reported.
 func (f *ClientFlow) varies(text []byte) bool {
-	if f.probing.told.answer != nil || f.before.Outstanding == 0 && !slices.ContainsFunc(f.requests, request.runs) {
+	if f.probing.told.answer != nil || !slices.ContainsFunc(text, func(c byte) bool { return c >= 0x80 || c == '\\' }) {
 		return false
 	}
-	if bytes.IndexByte(text, '\\') >= 0 {
-		return true
-	}
-	for _, c := range text {
-		if c >= 0x80 {
-			return true
-		}
-	}
-	return false
+	return f.before.Outstanding > 0 || slices.ContainsFunc(f.requests, request.runs)
 }
 
 // probeSettings returns the messages of settingsProbe for the message in frame.

@@ -69,7 +69,8 @@ func (s *Session) forward(ctx context.Context, batch []byte, out *wire.Splicer, 
 	for waited := false; ; waited = true {
 		err := s.Up.Feed(ctx, s.backlog(), batch, out)
 		full := errors.Is(err, wire.ErrFull)
-		if err != nil && !full && !errors.Is(err, pipeline.ErrMustWait) {
+		enough := errors.Is(err, pipeline.ErrEnough)
+		if err != nil && !full && !enough && !errors.Is(err, pipeline.ErrMustWait) {
 			return false, err
 		}
 		if !s.expect(err != nil) || !s.toServer(out) || s.Up.Terminated {
@@ -83,7 +84,7 @@ func (s *Session) forward(ctx context.Context, batch []byte, out *wire.Splicer, 
 			return true, nil
 		}
 		batch = s.Up.TakeAside()
-		s.Up.Nonblocking = full
+		s.Up.Nonblocking = full || enough && s.Up.Nonblocking
 		if full && !s.awaitRoom(ctx) {
 			return false, nil
 		}

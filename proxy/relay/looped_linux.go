@@ -40,8 +40,10 @@ type looped struct {
 	rewriting bool
 	// parked is what the goroutine is to feed when it need not wait for anything first; nil: nothing.
 	parked *parked
-	// waiting is what the client has sent and is to be fed when there is room in the request queue; nil: nothing.
-	waiting []byte
+	// waiting is what the client has sent and is to be fed later; nil: nothing. full says that it waits for room in the request queue, enough
+	// that it waits for the client's turn.
+	waiting      []byte
+	full, enough bool
 	// clientEnded is set where the client's stream has ended, and what it has sent may have to be sent again.
 	clientEnded bool
 	// cancelRewrite ends the context of that goroutine's calls; nil when there is none.
@@ -175,6 +177,10 @@ func (l *looped) read(e *loopedEnd) {
 // readAgain goes on with a connection of loop.again.
 func (l *looped) readAgain(e *loopedEnd) {
 	e.listed = false
+	if l.enough && e == &l.client {
+		l.enough = false
+		l.resume()
+	}
 	if e.more && e.watched&syscall.EPOLLIN != 0 && !l.ended() {
 		defer l.guard()
 		l.read(e)
@@ -194,15 +200,22 @@ func (l *looped) watch() {
 // waits reports whether messages of the client wait for the Rewriter, or for room in the request queue.
 func (l *looped) waits() bool { return l.rewriting || l.waiting != nil }
 
+// goesOn has the loop go on with the connection, without an event.
+func (e *loopedEnd) goesOn() {
+	if !e.listed {
+		e.listed = true
+		e.looped.loop.again = append(e.looped.loop.again, e)
+	}
+}
+
 // want asks for input if read is set, and for room to write if something is unsent. A connection that
 // wants neither leaves the epoll instance, which would report its hang-up for ever.
 func (e *loopedEnd) want(read bool) {
 	var events uint32
 	if read {
 		events |= syscall.EPOLLIN
-		if e.more && !e.listed {
-			e.listed = true
-			e.looped.loop.again = append(e.looped.loop.again, e)
+		if e.more {
+			e.goesOn()
 		}
 	}
 	if len(e.unsent) > 0 {

@@ -34,7 +34,9 @@ func (l *looped) fromClient() {
 	l.session.seen.read(&l.session.seen.fromClient, n)
 	began := l.client.start(n)
 	l.forward(buf[:off+n])
-	l.client.end(n, began)
+	if !l.enough { // else it is slow
+		l.client.end(n, began)
+	}
 	l.note()
 }
 
@@ -77,8 +79,8 @@ func (l *looped) forward(batch []byte) {
 // fed writes what a feed that returned err has left in out, and goes on with what it has set aside.
 func (l *looped) fed(err error, out *wire.Splicer) {
 	s := l.session
-	rewrite, full := errors.Is(err, pipeline.ErrMustWait), errors.Is(err, wire.ErrFull)
-	if err != nil && !rewrite && !full {
+	rewrite, full, enough := errors.Is(err, pipeline.ErrMustWait), errors.Is(err, wire.ErrFull), errors.Is(err, pipeline.ErrEnough)
+	if err != nil && !rewrite && !full && !enough {
 		s.explain("client to server", err)
 		l.report(life.Cut)
 		return
@@ -103,8 +105,12 @@ func (l *looped) fed(err error, out *wire.Splicer) {
 	case rewrite:
 		l.rewrite() // that may begin with waiting for replies to what has just been sent
 	case full:
-		l.waiting = s.Up.TakeAside()
+		l.waiting, l.full = s.Up.TakeAside(), true
 		l.loop.post(l.resume) // perhaps there is room by now
+	case enough:
+		l.waiting, l.enough = s.Up.TakeAside(), true
+		l.client.slow()
+		l.client.goesOn()
 	}
 	l.settle()
 }
@@ -116,14 +122,14 @@ func (l *looped) settle() {
 	}
 }
 
-// resume goes on with what is waiting if there is room in the request queue.
+// resume goes on with what is waiting, unless it waits for the client's turn, or there is no room in the request queue.
 func (l *looped) resume() {
 	s := l.session
-	if !s.life.Forwards() || l.waiting == nil || l.rewriting || len(l.server.unsent) > 0 || !s.Down.Backlog().Roomy() {
+	if !s.life.Forwards() || l.waiting == nil || l.rewriting || l.enough || len(l.server.unsent) > 0 || l.full && !s.Down.Backlog().Roomy() {
 		return
 	}
 	batch := l.waiting
-	l.waiting = nil
+	l.waiting, l.full = nil, false
 	defer l.guard()
 	l.forward(batch)
 	l.goOnDraining()
