@@ -129,8 +129,6 @@ func newScope(s shape) scope {
 		"Purge":         helperName(purge),
 		"NoConsumer":    helperName(noConsumer),
 		"PartsOfLease":  helperName(partsOfLease),
-		"Attempted":     helperName(attempted),
-		"Leasable":      helperName(leasable),
 		"PostUnique":    helperName(postUnique),
 		"AwaitMessage":  helperName(awaitMessage),
 		"PostFull":      helperName(postFull), // serves posts with headers or an iid in place

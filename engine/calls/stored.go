@@ -213,15 +213,13 @@ const (
 	purge         = "purge"          // removes what is stored for consumers
 	noConsumer    = "no_consumer"    // fails
 	partsOfLease  = "parts_of_lease" // reads a lease's name
-	attempted     = "attempted"      // counts an attempt
-	leasable      = "leasable"       // says whether a message may be leased
 )
 
 // postFull stands for the function that serves posts in place.
 const postFull = "post_full"
 
 // helpers lists them, each behind those that it calls.
-var helpers = []string{noConsumer, partsOfLease, attempted, postGiven, bury, spent, leasable, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postUnique} //nolint:gochecknoglobals // constant
+var helpers = []string{noConsumer, partsOfLease, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postUnique} //nolint:gochecknoglobals // constant
 
 // helperTypes are the parameters of the helpers; %s is the schema of hstore.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
@@ -239,8 +237,6 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	purge:         "call text, qname text, cname text",
 	noConsumer:    "call text, qname text, cname text",
 	partsOfLease:  "call text, lease text",
-	attempted:     "call text, headers %s.hstore",
-	leasable:      "call text, message mbus4.message, now timestamptz",
 	postUnique: "call text, qname text, data %s.hstore, headers %s.hstore, properties %s.hstore, delayed_until timestamp, expires timestamp, iid text," +
 		" unique_key text, unique_for interval",
 }

@@ -1,7 +1,7 @@
 -- Moves the message of a lease on to where the lease is to end now, and gives the lease's new name; null where the lease is gone. call is the call's
 -- mark. The id, which is not used, comes before the clock, for the lease may end earlier than it would have.
 create or replace function {{.Signature}} returns text language sql volatile
-set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $mbus4$
     with named as materialized (
         select {{template "lease_parts" .With "Lease" "$2" "Args" ""}} as part

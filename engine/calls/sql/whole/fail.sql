@@ -1,6 +1,6 @@
 -- Moves the message of a lease to dmq. False where the lease is gone. call is the call's mark.
 create or replace function {{.Signature}} returns boolean language sql volatile
-set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $mbus4$
     with named as materialized (
         select {{template "lease_parts" .With "Lease" "$2" "Args" ""}} as part

@@ -1,25 +1,21 @@
 -- Moves a message that is there to dmq: its attempts are used up, or who has a lease on it gives it up. False where it is not there, or somebody else
 -- holds it. error is null where none is known. call is the call's mark.
-create or replace function {{.Signature}} returns boolean language plpgsql volatile
-set plan_cache_mode = force_generic_plan set jit = off
+create or replace function {{.Signature}} returns boolean language sql volatile
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $mbus4$
-#variable_conflict use_column
-declare
-    mbus4_queue text;
-    mbus4_consumer text;
-    mbus4_message mbus4.qt_model;
-begin
-    select c.qname, c.name into mbus4_queue, mbus4_consumer from mbus4.consumer c where c.id = $2;
-    if mbus4_queue is null then
-        return false;
-    end if;
-    delete from mbus4.message m
-    where m.ctid = (select x.ctid from mbus4.message x where x.consumer_id = $2 and x.available_at = $3 and x.id = $4 for update skip locked)
-    returning {{template "message_columns" .With "Row" "m" "Queue" "mbus4_queue"}} into mbus4_message;
-    if not found then
-        return false;
-    end if;
-    perform {{.Bury}}($1, mbus4_message, mbus4_consumer, coalesce($5, mbus4_message.headers operator({{.Hstore}}.->) 'retry.error'::text, 'lease ended'));
-    return true;
-end
+    with gone as (
+        delete from mbus4.message m
+        using (select c.qname, c.name, x.ctid as place
+               from mbus4.consumer c
+               cross join lateral (
+                   select x.ctid from mbus4.message x where x.consumer_id = c.id and x.available_at = $3 and x.id = $4 for update skip locked
+               ) x
+               where c.id = $2
+               offset 0) c
+        where m.ctid = c.place
+        returning c.name, m.headers operator({{.Hstore}}.->) 'retry.error'::text as error, row({{template "message_columns" .With "Row" "m" "Queue" "c.qname"}})::mbus4.qt_model as message
+    ), buried as materialized (
+        select {{.Bury}}($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g
+    )
+    select (select pg_catalog.count(*) from buried) > 0
 $mbus4$

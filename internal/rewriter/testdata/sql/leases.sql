@@ -27,7 +27,30 @@ mbus4_call1_leased as (
                         pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US')
                     )
                 )
-            else mbus4.at_attempted_4290622a('', m.headers)
+            else m.headers
+                operator(mbus4_hstore.||) mbus4_hstore.hstore(
+                    pg_catalog.array_replace(
+                        array[
+                            'retry.attempt',
+                            (
+                                1 + case
+                                    when m.headers
+                                        operator(mbus4_hstore.->) 'retry.attempt'::text
+                                        operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                        then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                    else 0
+                                end
+                            )::text,
+                            'retry.last', 'now'
+                        ]
+                            operator(pg_catalog.||) case
+                                when mbus4_hstore.exist(m.headers, 'retry.first') then null
+                                else '{retry.first,now}'::text[]
+                            end,
+                        'now'::text,
+                        pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US')
+                    )
+                )
         end
     where m.ctid = (
         select x.ctid
@@ -36,6 +59,7 @@ mbus4_call1_leased as (
                 when c.ctid is null then mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
                 else (case when c.paused is null then c.id else -c.id end)
             end as id,
+                coalesce(c.max_attempts, 10) as most,
                 pg_catalog.to_timestamp(
                     coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8
                 ) as low,
@@ -53,11 +77,26 @@ mbus4_call1_leased as (
                 and x.available_at <= k.now
                 and (
                     case
-                        when x.expires is null
-                            and x.after is null
-                            and mbus4_hstore.exist(x.headers, 'retry.attempt') is not true
-                            then 0
-                        else mbus4.at_leasable_5398f32e('1 _session_secret_', x, k.now)
+                        when (
+                            case
+                                when x.expires <= k.now and x.consumer_id <> 1 then null
+                                when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                else 0
+                            end
+                        ) is not null
+                            then case
+                                when x.headers is null or x.consumer_id = 1 then 0
+                                when case
+                                    when x.headers
+                                        operator(mbus4_hstore.->) 'retry.attempt'::text
+                                        operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                        then (x.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                    else 0
+                                end < k.most
+                                    then 0
+                                when mbus4.at_spent_ae71f177('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                    then null
+                            end
                     end
                 ) is not null
             order by x.available_at, x.id
@@ -100,31 +139,73 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_attempted_4290622a(call text, headers public.hstore) returns public.hstore language plpgsql volatile
-set plan_cache_mode = force_generic_plan
+create or replace function mbus4.at_spent_ae71f177(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off as $mbus4$
- declare mbus4_told constant text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin return mbus4_hstore.hstore(
-     'retry.first'::text, mbus4_told
- )
-     operator(mbus4_hstore.||) coalesce($2, '')
-     operator(mbus4_hstore.||) mbus4_hstore.hstore(
-         array[
-             'retry.attempt',
-             (
-                 1 + case
-                     when $2 operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
-                         then ($2 operator(mbus4_hstore.->) 'retry.attempt'::text)::int
-                     else 0
+ with gone as (
+     delete from mbus4.message m using (
+         select c.qname, c.name, x.ctid as place
+         from mbus4.consumer c
+         cross join lateral (
+             select x.ctid
+             from mbus4.message x
+             where x.consumer_id = c.id and x.available_at = $3 and x.id = $4
+             for update skip locked
+         ) x
+         where c.id = $2
+         offset 0
+     ) c
+     where m.ctid = c.place
+     returning c.name,
+         m.headers operator(mbus4_hstore.->) 'retry.error'::text as error,
+         row(
+             m.id, m.added::timestamp,
+             coalesce(
+                 m.iid,
+                 c.qname || '.' || pg_catalog.current_database() || '.' || case
+                     when m.available_at < '2038-01-01Z'
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                     when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                     else ''
+                 end || m.id
+             ) collate pg_catalog."default",
+             coalesce(m.delayed_until, m.added)::timestamp,
+             m.expires::timestamp, coalesce(m.received, '{}'),
+             mbus4_hstore.hstore(
+                 array[
+                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
+                     array[pg_catalog.current_database()::text]::text,
+                     'enqueue_time',
+                     case
+                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
+                         else mbus4.time_text(m.added::timestamp)
+                     end,
+                     'destination', c.qname
+                 ] || case
+                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
                  end
-             )::text,
-             'retry.last', mbus4_told
-         ]
-     ); end
-$mbus4$;
--- where there is in the database:
-create or replace function mbus4.at_leasable_5398f32e(call text, message mbus4.message, now timestamptz) returns int language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_row constant mbus4.message := $2; mbus4_most int := 1; begin if mbus4_hstore.exist(mbus4_row.headers, 'retry.attempt') then mbus4_most := coalesce((select coalesce(c.max_attempts, 10) from mbus4.consumer c where c.id = mbus4_row.consumer_id), 1); end if; return case when (case when (case when mbus4_row.expires <= $3 and mbus4_row.consumer_id <> 1 then null when mbus4_row.after is not null and mbus4.awaits_delivery(mbus4_row.after) then null else 0 end) is not null then case when mbus4_row.headers is null or mbus4_row.consumer_id = 1 then 0 when case when mbus4_row.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_row.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end < mbus4_most then 0 when mbus4.at_spent_2203dc95(''||$1||'', mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, null) then null end end) is not null then 0 end; end $mbus4$
+             )
+                 operator(mbus4_hstore.||) coalesce(
+                     m.headers
+                         operator(mbus4_hstore.||) case
+                             when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
+                             else mbus4_hstore.hstore(
+                                 array['destination', c.qname] || case
+                                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                                 end
+                             )
+                         end,
+                     ''
+                 ),
+             m.properties, m.data
+         )::mbus4.qt_model as message
+ ),
+ buried as materialized (select mbus4.at_bury_27aee938($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ select (select pg_catalog.count(*) from buried) > 0
+$mbus4$
 
 select * from mbus4.lease('orders', amt => 10, lease => '5 min')
 ----
@@ -232,7 +313,7 @@ mbus4_call1_leased as (
                                         else 0
                                     end < k.most
                                         then 0
-                                    when mbus4.at_spent_2203dc95('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                    when mbus4.at_spent_ae71f177('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                         then null
                                 end
                         end
@@ -318,9 +399,73 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_2203dc95(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_queue text; mbus4_consumer text; mbus4_message mbus4.qt_model; begin select c.qname, c.name into mbus4_queue, mbus4_consumer from mbus4.consumer c where c.id = $2; if mbus4_queue is null then return false; end if; delete from mbus4.message m where m.ctid = (select x.ctid from mbus4.message x where x.consumer_id = $2 and x.available_at = $3 and x.id = $4 for update skip locked) returning m.id, m.added::timestamp, coalesce(m.iid, mbus4_queue || '.' || pg_catalog.current_database() || '.' || case when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text else '' end || m.id) collate pg_catalog."default", coalesce(m.delayed_until, m.added)::timestamp, m.expires::timestamp, coalesce(m.received, '{}'), mbus4_hstore.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', mbus4_queue, 'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text else mbus4.time_text(m.added::timestamp) end, 'destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) operator(mbus4_hstore.||) coalesce(m.headers operator(mbus4_hstore.||) case when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then '' else mbus4_hstore.hstore(array['destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) end, ''), m.properties, m.data into mbus4_message; if not found then return false; end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer, coalesce($5, mbus4_message.headers operator(mbus4_hstore.->) 'retry.error'::text, 'lease ended')); return true; end $mbus4$
+create or replace function mbus4.at_spent_ae71f177(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off as $mbus4$
+ with gone as (
+     delete from mbus4.message m using (
+         select c.qname, c.name, x.ctid as place
+         from mbus4.consumer c
+         cross join lateral (
+             select x.ctid
+             from mbus4.message x
+             where x.consumer_id = c.id and x.available_at = $3 and x.id = $4
+             for update skip locked
+         ) x
+         where c.id = $2
+         offset 0
+     ) c
+     where m.ctid = c.place
+     returning c.name,
+         m.headers operator(mbus4_hstore.->) 'retry.error'::text as error,
+         row(
+             m.id, m.added::timestamp,
+             coalesce(
+                 m.iid,
+                 c.qname || '.' || pg_catalog.current_database() || '.' || case
+                     when m.available_at < '2038-01-01Z'
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                     when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                     else ''
+                 end || m.id
+             ) collate pg_catalog."default",
+             coalesce(m.delayed_until, m.added)::timestamp,
+             m.expires::timestamp, coalesce(m.received, '{}'),
+             mbus4_hstore.hstore(
+                 array[
+                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
+                     array[pg_catalog.current_database()::text]::text,
+                     'enqueue_time',
+                     case
+                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
+                         else mbus4.time_text(m.added::timestamp)
+                     end,
+                     'destination', c.qname
+                 ] || case
+                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                 end
+             )
+                 operator(mbus4_hstore.||) coalesce(
+                     m.headers
+                         operator(mbus4_hstore.||) case
+                             when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
+                             else mbus4_hstore.hstore(
+                                 array['destination', c.qname] || case
+                                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                                 end
+                             )
+                         end,
+                     ''
+                 ),
+             m.properties, m.data
+         )::mbus4.qt_model as message
+ ),
+ buried as materialized (select mbus4.at_bury_27aee938($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ select (select pg_catalog.count(*) from buried) > 0
+$mbus4$
 
 # For each row of a set.
 select q, mbus4.lease(q) from (values ('orders'), ('copies')) v (q)
@@ -416,7 +561,7 @@ mbus4_call1_chosen as materialized (
                                 else 0
                             end < t.most
                                 then 0
-                            when mbus4.at_spent_2203dc95('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
+                            when mbus4.at_spent_ae71f177('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
                                 then null
                         end
                 end
@@ -537,9 +682,73 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_2203dc95(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_queue text; mbus4_consumer text; mbus4_message mbus4.qt_model; begin select c.qname, c.name into mbus4_queue, mbus4_consumer from mbus4.consumer c where c.id = $2; if mbus4_queue is null then return false; end if; delete from mbus4.message m where m.ctid = (select x.ctid from mbus4.message x where x.consumer_id = $2 and x.available_at = $3 and x.id = $4 for update skip locked) returning m.id, m.added::timestamp, coalesce(m.iid, mbus4_queue || '.' || pg_catalog.current_database() || '.' || case when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text else '' end || m.id) collate pg_catalog."default", coalesce(m.delayed_until, m.added)::timestamp, m.expires::timestamp, coalesce(m.received, '{}'), mbus4_hstore.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', mbus4_queue, 'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text else mbus4.time_text(m.added::timestamp) end, 'destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) operator(mbus4_hstore.||) coalesce(m.headers operator(mbus4_hstore.||) case when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then '' else mbus4_hstore.hstore(array['destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) end, ''), m.properties, m.data into mbus4_message; if not found then return false; end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer, coalesce($5, mbus4_message.headers operator(mbus4_hstore.->) 'retry.error'::text, 'lease ended')); return true; end $mbus4$
+create or replace function mbus4.at_spent_ae71f177(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off as $mbus4$
+ with gone as (
+     delete from mbus4.message m using (
+         select c.qname, c.name, x.ctid as place
+         from mbus4.consumer c
+         cross join lateral (
+             select x.ctid
+             from mbus4.message x
+             where x.consumer_id = c.id and x.available_at = $3 and x.id = $4
+             for update skip locked
+         ) x
+         where c.id = $2
+         offset 0
+     ) c
+     where m.ctid = c.place
+     returning c.name,
+         m.headers operator(mbus4_hstore.->) 'retry.error'::text as error,
+         row(
+             m.id, m.added::timestamp,
+             coalesce(
+                 m.iid,
+                 c.qname || '.' || pg_catalog.current_database() || '.' || case
+                     when m.available_at < '2038-01-01Z'
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                     when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                     else ''
+                 end || m.id
+             ) collate pg_catalog."default",
+             coalesce(m.delayed_until, m.added)::timestamp,
+             m.expires::timestamp, coalesce(m.received, '{}'),
+             mbus4_hstore.hstore(
+                 array[
+                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
+                     array[pg_catalog.current_database()::text]::text,
+                     'enqueue_time',
+                     case
+                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
+                         else mbus4.time_text(m.added::timestamp)
+                     end,
+                     'destination', c.qname
+                 ] || case
+                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                 end
+             )
+                 operator(mbus4_hstore.||) coalesce(
+                     m.headers
+                         operator(mbus4_hstore.||) case
+                             when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
+                             else mbus4_hstore.hstore(
+                                 array['destination', c.qname] || case
+                                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                                 end
+                             )
+                         end,
+                     ''
+                 ),
+             m.properties, m.data
+         )::mbus4.qt_model as message
+ ),
+ buried as materialized (select mbus4.at_bury_27aee938($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ select (select pg_catalog.count(*) from buried) > 0
+$mbus4$
 
 # The end of the work.
 select mbus4.ack($1)
@@ -704,17 +913,222 @@ $mbus4$
 # The rest are functions.
 select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($3, '5 min')
 ----
-select mbus4.at_retry_ee8b2c48(
+select mbus4.at_retry_b5cdf8b6(
     '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry",
-    mbus4.at_fail_164230db('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
-    mbus4.at_extend_684b0e61('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
+    mbus4.at_fail_eb7413c1('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_extend_f40587e8('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
 -- where there is in the database:
-create or replace function mbus4.at_retry_ee8b2c48(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$;
+create or replace function mbus4.at_retry_b5cdf8b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off as $mbus4$
+ with asked as materialized (
+     select case
+         when ($2).lease is null then null
+         when pg_catalog.octet_length(($2).lease) <= 39
+             and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
+             and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
+             then pg_catalog.string_to_array(($2).lease, '.')
+         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease)
+     end as part,
+         ($2).message as message,
+         pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
+ ),
+ given as materialized (
+     select a.part, a.message, a.told,
+         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::text collate "C") as queue
+     from asked a
+     where case
+         when a.part is not null
+             and $5 is not null
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s',
+                     pg_catalog.quote_ident($5)
+                 ),
+                 2000
+             )::int
+         when a.part is not null then 1
+         when a.message is null then 0
+         when (a.message).id is null
+             or (a.message).iid is null
+             or (a.message).added is null
+             then pg_catalog.left(
+                 pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000
+             )::int
+         else 1
+     end = 1
+ ),
+ leased as materialized (
+     select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
+     from given g
+     join mbus4.message m on m.consumer_id = g.part[1]::bigint
+         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint * interval '1 microsecond'
+         and m.id = g.part[2]::bigint
+     where (
+         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
+     )
+     for update of m
+ ),
+ consumed as materialized (
+     select c as consumer, g.message,
+         mbus4_hstore.hstore('retry.first'::text, g.told)
+             operator(mbus4_hstore.||) coalesce((g.message).headers, '')
+             operator(mbus4_hstore.||) mbus4_hstore.hstore(
+                 array[
+                     'retry.attempt',
+                     (
+                         1 + case
+                             when (g.message).headers
+                                 operator(mbus4_hstore.->) 'retry.attempt'::text
+                                 operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                             else 0
+                         end
+                     )::text,
+                     'retry.last', g.told
+                 ]
+             ) as headers
+     from given g
+     left join mbus4.consumer c on c.qname = g.queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C")
+     where g.part is null
+         and case
+             when c.id is null
+                 then case
+                     when exists (select from mbus4.queue q where q.qname = g.queue)
+                         then pg_catalog.left(
+                             pg_catalog.format(
+                                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', g.queue, coalesce($5, 'default')
+                             ),
+                             2000
+                         )
+                     else pg_catalog.left(
+                         pg_catalog.format(
+                             'mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || g.queue || '"', 'null')
+                         ),
+                         2000
+                     )
+                 end::int
+             when not exists (select from mbus4.message m where m.iid = (g.message).iid and m.consumer_id = c.id)
+                 and not exists (
+                     select
+                     from mbus4.places_of_iid((g.message).iid) p
+                     join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
+                     where p.queue = g.queue and m.iid is null
+                 )
+                 then 1
+             when $5 is null
+                 and exists (select from mbus4.consumer o where o.qname = g.queue and o.target is null and o.id <> c.id)
+                 then pg_catalog.left(
+                     pg_catalog.format(
+                         'mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"',
+                         g.queue, (g.message).iid
+                     ),
+                     2000
+                 )::int
+             else 0
+         end = 1
+ ),
+ tried as materialized (
+     select s.*,
+         case
+             when $4 < interval '0'
+                 or $4 > interval '365 days'
+                 then pg_catalog.make_interval(
+                     secs => pg_catalog.
+                     left(
+                         pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000
+                     )::int
+                 )
+             else coalesce(
+                 $4,
+                 pg_catalog.make_interval(
+                     secs => least(
+                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::float8,
+                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
+                             2, least(s.attempt - 1, 60)::float8
+                         )
+                     ) * (1 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                 )
+             )
+         end as pause,
+         s.attempt >= coalesce((s.consumer).max_attempts, 10) and (s.consumer).id <> 1 as over
+     from (
+         select true as leased, c as consumer, l.attempt, l.available_at, l.id, null::mbus4.qt_model as message,
+             (null::mbus4.qt_model).headers as headers
+         from leased l
+         join mbus4.consumer c on c.id = l.consumer_id
+         union all select false, c.consumer,
+             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+             null, (c.message).id, c.message, c.headers
+         from consumed c
+     ) s
+ ),
+ spent as materialized (
+     select mbus4.at_spent_ae71f177(
+         $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
+     ) as was
+     from tried t
+     where t.over and t.leased
+ ),
+ buried as materialized (
+     select mbus4.at_bury_27aee938(
+         $1,
+         row(
+             t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
+             t.headers, (t.message).properties, (t.message).data
+         )::mbus4.qt_model,
+         (t.consumer).name,
+         coalesce(pg_catalog.left($3, 2000), 'retried without an error')
+     )
+     from tried t
+     where t.over and not t.leased
+ ),
+ drawn as materialized (
+     select t.*,
+         case
+             when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext((t.consumer).qname) & 63)
+                 then pg_catalog.nextval('mbus4.post_id')
+             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+         end as new
+     from tried t
+     where not t.over
+ ),
+ timed as materialized (
+     select d.*,
+         case when d.new > 0 then pg_catalog.clock_timestamp() + d.pause end as at,
+         case when $3 is null then '' else mbus4_hstore.hstore('retry.error'::text, pg_catalog.left($3, 2000)) end as error
+     from drawn d
+ ),
+ moved as (
+     update mbus4.message m
+     set available_at = t.at, delayed_until = t.at, headers = m.headers operator(mbus4_hstore.||) t.error
+     from timed t
+     where t.leased and m.consumer_id = (t.consumer).id and m.available_at = t.available_at and m.id = t.id
+     returning 1
+ ),
+ put as (
+     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+     select t.id, (t.consumer).id, t.at, (t.message).added, (t.message).iid, t.at, (t.message).expires,
+         t.headers operator(mbus4_hstore.||) t.error,
+         (t.message).properties, (t.message).data
+     from timed t
+     where not t.leased
+     returning 1
+ )
+ select (select pg_catalog.count(*) from spent s where s.was) + (select pg_catalog.count(*) from buried) + (
+     select pg_catalog.count(*) from moved
+ ) + (select pg_catalog.count(*) from put) > 0
+$mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_fail_164230db(call text, lease text, error text) returns boolean language sql volatile
+create or replace function mbus4.at_fail_eb7413c1(call text, lease text, error text) returns boolean language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off as $mbus4$
  with named as materialized (
      select case
@@ -739,7 +1153,7 @@ set jit = off as $mbus4$
  )
  select coalesce(
      (
-         select mbus4.at_spent_2203dc95(
+         select mbus4.at_spent_ae71f177(
              $1, l.consumer_id, l.available_at, l.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')
          )
          from leased l
@@ -748,7 +1162,11 @@ set jit = off as $mbus4$
  )
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_extend_684b0e61(call text, lease text, duration interval) returns text language sql volatile
+create or replace function mbus4.at_extend_f40587e8(call text, lease text, duration interval) returns text language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 set jit = off as $mbus4$
  with named as materialized (
      select case
@@ -909,7 +1327,7 @@ mbus4_call1 as (
         )::mbus4.qt_model as consume
     from mbus4_call1_taken d
 )
-select mbus4.at_retry_ee8b2c48(
+select mbus4.at_retry_b5cdf8b6(
     '2 _session_secret_', mbus4.to_retry((m)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry"
 from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m;
@@ -931,9 +1349,210 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_ee8b2c48(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+create or replace function mbus4.at_retry_b5cdf8b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off as $mbus4$
+ with asked as materialized (
+     select case
+         when ($2).lease is null then null
+         when pg_catalog.octet_length(($2).lease) <= 39
+             and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
+             and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
+             then pg_catalog.string_to_array(($2).lease, '.')
+         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease)
+     end as part,
+         ($2).message as message,
+         pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
+ ),
+ given as materialized (
+     select a.part, a.message, a.told,
+         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::text collate "C") as queue
+     from asked a
+     where case
+         when a.part is not null
+             and $5 is not null
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s',
+                     pg_catalog.quote_ident($5)
+                 ),
+                 2000
+             )::int
+         when a.part is not null then 1
+         when a.message is null then 0
+         when (a.message).id is null
+             or (a.message).iid is null
+             or (a.message).added is null
+             then pg_catalog.left(
+                 pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000
+             )::int
+         else 1
+     end = 1
+ ),
+ leased as materialized (
+     select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
+     from given g
+     join mbus4.message m on m.consumer_id = g.part[1]::bigint
+         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint * interval '1 microsecond'
+         and m.id = g.part[2]::bigint
+     where (
+         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
+     )
+     for update of m
+ ),
+ consumed as materialized (
+     select c as consumer, g.message,
+         mbus4_hstore.hstore('retry.first'::text, g.told)
+             operator(mbus4_hstore.||) coalesce((g.message).headers, '')
+             operator(mbus4_hstore.||) mbus4_hstore.hstore(
+                 array[
+                     'retry.attempt',
+                     (
+                         1 + case
+                             when (g.message).headers
+                                 operator(mbus4_hstore.->) 'retry.attempt'::text
+                                 operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                             else 0
+                         end
+                     )::text,
+                     'retry.last', g.told
+                 ]
+             ) as headers
+     from given g
+     left join mbus4.consumer c on c.qname = g.queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C")
+     where g.part is null
+         and case
+             when c.id is null
+                 then case
+                     when exists (select from mbus4.queue q where q.qname = g.queue)
+                         then pg_catalog.left(
+                             pg_catalog.format(
+                                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', g.queue, coalesce($5, 'default')
+                             ),
+                             2000
+                         )
+                     else pg_catalog.left(
+                         pg_catalog.format(
+                             'mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || g.queue || '"', 'null')
+                         ),
+                         2000
+                     )
+                 end::int
+             when not exists (select from mbus4.message m where m.iid = (g.message).iid and m.consumer_id = c.id)
+                 and not exists (
+                     select
+                     from mbus4.places_of_iid((g.message).iid) p
+                     join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
+                     where p.queue = g.queue and m.iid is null
+                 )
+                 then 1
+             when $5 is null
+                 and exists (select from mbus4.consumer o where o.qname = g.queue and o.target is null and o.id <> c.id)
+                 then pg_catalog.left(
+                     pg_catalog.format(
+                         'mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"',
+                         g.queue, (g.message).iid
+                     ),
+                     2000
+                 )::int
+             else 0
+         end = 1
+ ),
+ tried as materialized (
+     select s.*,
+         case
+             when $4 < interval '0'
+                 or $4 > interval '365 days'
+                 then pg_catalog.make_interval(
+                     secs => pg_catalog.
+                     left(
+                         pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000
+                     )::int
+                 )
+             else coalesce(
+                 $4,
+                 pg_catalog.make_interval(
+                     secs => least(
+                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::float8,
+                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
+                             2, least(s.attempt - 1, 60)::float8
+                         )
+                     ) * (1 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                 )
+             )
+         end as pause,
+         s.attempt >= coalesce((s.consumer).max_attempts, 10) and (s.consumer).id <> 1 as over
+     from (
+         select true as leased, c as consumer, l.attempt, l.available_at, l.id, null::mbus4.qt_model as message,
+             (null::mbus4.qt_model).headers as headers
+         from leased l
+         join mbus4.consumer c on c.id = l.consumer_id
+         union all select false, c.consumer,
+             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+             null, (c.message).id, c.message, c.headers
+         from consumed c
+     ) s
+ ),
+ spent as materialized (
+     select mbus4.at_spent_ae71f177(
+         $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
+     ) as was
+     from tried t
+     where t.over and t.leased
+ ),
+ buried as materialized (
+     select mbus4.at_bury_27aee938(
+         $1,
+         row(
+             t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
+             t.headers, (t.message).properties, (t.message).data
+         )::mbus4.qt_model,
+         (t.consumer).name,
+         coalesce(pg_catalog.left($3, 2000), 'retried without an error')
+     )
+     from tried t
+     where t.over and not t.leased
+ ),
+ drawn as materialized (
+     select t.*,
+         case
+             when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext((t.consumer).qname) & 63)
+                 then pg_catalog.nextval('mbus4.post_id')
+             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+         end as new
+     from tried t
+     where not t.over
+ ),
+ timed as materialized (
+     select d.*,
+         case when d.new > 0 then pg_catalog.clock_timestamp() + d.pause end as at,
+         case when $3 is null then '' else mbus4_hstore.hstore('retry.error'::text, pg_catalog.left($3, 2000)) end as error
+     from drawn d
+ ),
+ moved as (
+     update mbus4.message m
+     set available_at = t.at, delayed_until = t.at, headers = m.headers operator(mbus4_hstore.||) t.error
+     from timed t
+     where t.leased and m.consumer_id = (t.consumer).id and m.available_at = t.available_at and m.id = t.id
+     returning 1
+ ),
+ put as (
+     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+     select t.id, (t.consumer).id, t.at, (t.message).added, (t.message).iid, t.at, (t.message).expires,
+         t.headers operator(mbus4_hstore.||) t.error,
+         (t.message).properties, (t.message).data
+     from timed t
+     where not t.leased
+     returning 1
+ )
+ select (select pg_catalog.count(*) from spent s where s.was) + (select pg_catalog.count(*) from buried) + (
+     select pg_catalog.count(*) from moved
+ ) + (select pg_catalog.count(*) from put) > 0
+$mbus4$
 
 select mbus4.alter_consumer('orders', max_attempts => 5), mbus4.redrive('orders')
 ----

@@ -180,7 +180,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_ee8b2c48(
+                    perform mbus4.at_retry_b5cdf8b6(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -423,7 +423,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_ee8b2c48(
+            perform mbus4.at_retry_b5cdf8b6(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -560,9 +560,210 @@ create or replace function mbus4.at_post_given_f86b2bd8(
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_ee8b2c48(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+create or replace function mbus4.at_retry_b5cdf8b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off as $mbus4$
+ with asked as materialized (
+     select case
+         when ($2).lease is null then null
+         when pg_catalog.octet_length(($2).lease) <= 39
+             and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
+             and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
+             then pg_catalog.string_to_array(($2).lease, '.')
+         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease)
+     end as part,
+         ($2).message as message,
+         pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
+ ),
+ given as materialized (
+     select a.part, a.message, a.told,
+         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::text collate "C") as queue
+     from asked a
+     where case
+         when a.part is not null
+             and $5 is not null
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s',
+                     pg_catalog.quote_ident($5)
+                 ),
+                 2000
+             )::int
+         when a.part is not null then 1
+         when a.message is null then 0
+         when (a.message).id is null
+             or (a.message).iid is null
+             or (a.message).added is null
+             then pg_catalog.left(
+                 pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000
+             )::int
+         else 1
+     end = 1
+ ),
+ leased as materialized (
+     select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
+     from given g
+     join mbus4.message m on m.consumer_id = g.part[1]::bigint
+         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint * interval '1 microsecond'
+         and m.id = g.part[2]::bigint
+     where (
+         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
+     )
+     for update of m
+ ),
+ consumed as materialized (
+     select c as consumer, g.message,
+         mbus4_hstore.hstore('retry.first'::text, g.told)
+             operator(mbus4_hstore.||) coalesce((g.message).headers, '')
+             operator(mbus4_hstore.||) mbus4_hstore.hstore(
+                 array[
+                     'retry.attempt',
+                     (
+                         1 + case
+                             when (g.message).headers
+                                 operator(mbus4_hstore.->) 'retry.attempt'::text
+                                 operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                             else 0
+                         end
+                     )::text,
+                     'retry.last', g.told
+                 ]
+             ) as headers
+     from given g
+     left join mbus4.consumer c on c.qname = g.queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C")
+     where g.part is null
+         and case
+             when c.id is null
+                 then case
+                     when exists (select from mbus4.queue q where q.qname = g.queue)
+                         then pg_catalog.left(
+                             pg_catalog.format(
+                                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', g.queue, coalesce($5, 'default')
+                             ),
+                             2000
+                         )
+                     else pg_catalog.left(
+                         pg_catalog.format(
+                             'mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || g.queue || '"', 'null')
+                         ),
+                         2000
+                     )
+                 end::int
+             when not exists (select from mbus4.message m where m.iid = (g.message).iid and m.consumer_id = c.id)
+                 and not exists (
+                     select
+                     from mbus4.places_of_iid((g.message).iid) p
+                     join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
+                     where p.queue = g.queue and m.iid is null
+                 )
+                 then 1
+             when $5 is null
+                 and exists (select from mbus4.consumer o where o.qname = g.queue and o.target is null and o.id <> c.id)
+                 then pg_catalog.left(
+                     pg_catalog.format(
+                         'mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"',
+                         g.queue, (g.message).iid
+                     ),
+                     2000
+                 )::int
+             else 0
+         end = 1
+ ),
+ tried as materialized (
+     select s.*,
+         case
+             when $4 < interval '0'
+                 or $4 > interval '365 days'
+                 then pg_catalog.make_interval(
+                     secs => pg_catalog.
+                     left(
+                         pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000
+                     )::int
+                 )
+             else coalesce(
+                 $4,
+                 pg_catalog.make_interval(
+                     secs => least(
+                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::float8,
+                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
+                             2, least(s.attempt - 1, 60)::float8
+                         )
+                     ) * (1 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                 )
+             )
+         end as pause,
+         s.attempt >= coalesce((s.consumer).max_attempts, 10) and (s.consumer).id <> 1 as over
+     from (
+         select true as leased, c as consumer, l.attempt, l.available_at, l.id, null::mbus4.qt_model as message,
+             (null::mbus4.qt_model).headers as headers
+         from leased l
+         join mbus4.consumer c on c.id = l.consumer_id
+         union all select false, c.consumer,
+             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+             null, (c.message).id, c.message, c.headers
+         from consumed c
+     ) s
+ ),
+ spent as materialized (
+     select mbus4.at_spent_ae71f177(
+         $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
+     ) as was
+     from tried t
+     where t.over and t.leased
+ ),
+ buried as materialized (
+     select mbus4.at_bury_27aee938(
+         $1,
+         row(
+             t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
+             t.headers, (t.message).properties, (t.message).data
+         )::mbus4.qt_model,
+         (t.consumer).name,
+         coalesce(pg_catalog.left($3, 2000), 'retried without an error')
+     )
+     from tried t
+     where t.over and not t.leased
+ ),
+ drawn as materialized (
+     select t.*,
+         case
+             when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext((t.consumer).qname) & 63)
+                 then pg_catalog.nextval('mbus4.post_id')
+             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+         end as new
+     from tried t
+     where not t.over
+ ),
+ timed as materialized (
+     select d.*,
+         case when d.new > 0 then pg_catalog.clock_timestamp() + d.pause end as at,
+         case when $3 is null then '' else mbus4_hstore.hstore('retry.error'::text, pg_catalog.left($3, 2000)) end as error
+     from drawn d
+ ),
+ moved as (
+     update mbus4.message m
+     set available_at = t.at, delayed_until = t.at, headers = m.headers operator(mbus4_hstore.||) t.error
+     from timed t
+     where t.leased and m.consumer_id = (t.consumer).id and m.available_at = t.available_at and m.id = t.id
+     returning 1
+ ),
+ put as (
+     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+     select t.id, (t.consumer).id, t.at, (t.message).added, (t.message).iid, t.at, (t.message).expires,
+         t.headers operator(mbus4_hstore.||) t.error,
+         (t.message).properties, (t.message).data
+     from timed t
+     where not t.leased
+     returning 1
+ )
+ select (select pg_catalog.count(*) from spent s where s.was) + (select pg_catalog.count(*) from buried) + (
+     select pg_catalog.count(*) from moved
+ ) + (select pg_catalog.count(*) from put) > 0
+$mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -744,7 +945,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_ee8b2c48(
+                    perform mbus4.at_retry_b5cdf8b6(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -987,7 +1188,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_ee8b2c48(
+            perform mbus4.at_retry_b5cdf8b6(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -1757,7 +1958,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_ee8b2c48(
+                    perform mbus4.at_retry_b5cdf8b6(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -2000,7 +2201,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_ee8b2c48(
+            perform mbus4.at_retry_b5cdf8b6(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -2142,9 +2343,210 @@ create or replace function mbus4.at_post_given_f86b2bd8(
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_ee8b2c48(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s', pg_catalog.quote_ident($5)), 2000)::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is null then return false; else if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000)::int; end if; mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(mbus4_hstore.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')), 2000) else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')), 2000) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then if $5 is null and exists (select from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and c.id <> mbus4_consumer.id) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"', mbus4_queue, mbus4_message.iid), 2000)::int; end if; return false; end if; mbus4_message.headers := mbus4_hstore.hstore('retry.first'::text, mbus4_now) operator(mbus4_hstore.||) coalesce(mbus4_message.headers, '') operator(mbus4_hstore.||) mbus4_hstore.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_2203dc95($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_e78249b9($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+create or replace function mbus4.at_retry_b5cdf8b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off as $mbus4$
+ with asked as materialized (
+     select case
+         when ($2).lease is null then null
+         when pg_catalog.octet_length(($2).lease) <= 39
+             and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
+             and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
+             then pg_catalog.string_to_array(($2).lease, '.')
+         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease)
+     end as part,
+         ($2).message as message,
+         pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
+ ),
+ given as materialized (
+     select a.part, a.message, a.told,
+         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::text collate "C") as queue
+     from asked a
+     where case
+         when a.part is not null
+             and $5 is not null
+             then pg_catalog.left(
+                 pg_catalog.format(
+                     'mbus4-error '||$1||' 22023 cname must not be given together with a lease, but is %s',
+                     pg_catalog.quote_ident($5)
+                 ),
+                 2000
+             )::int
+         when a.part is not null then 1
+         when a.message is null then 0
+         when (a.message).id is null
+             or (a.message).iid is null
+             or (a.message).added is null
+             then pg_catalog.left(
+                 pg_catalog.format('mbus4-error '||$1||' 22004 this row is not a message: id, iid or added is null'), 2000
+             )::int
+         else 1
+     end = 1
+ ),
+ leased as materialized (
+     select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
+     from given g
+     join mbus4.message m on m.consumer_id = g.part[1]::bigint
+         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint * interval '1 microsecond'
+         and m.id = g.part[2]::bigint
+     where (
+         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
+     )
+     for update of m
+ ),
+ consumed as materialized (
+     select c as consumer, g.message,
+         mbus4_hstore.hstore('retry.first'::text, g.told)
+             operator(mbus4_hstore.||) coalesce((g.message).headers, '')
+             operator(mbus4_hstore.||) mbus4_hstore.hstore(
+                 array[
+                     'retry.attempt',
+                     (
+                         1 + case
+                             when (g.message).headers
+                                 operator(mbus4_hstore.->) 'retry.attempt'::text
+                                 operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                             else 0
+                         end
+                     )::text,
+                     'retry.last', g.told
+                 ]
+             ) as headers
+     from given g
+     left join mbus4.consumer c on c.qname = g.queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C")
+     where g.part is null
+         and case
+             when c.id is null
+                 then case
+                     when exists (select from mbus4.queue q where q.qname = g.queue)
+                         then pg_catalog.left(
+                             pg_catalog.format(
+                                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', g.queue, coalesce($5, 'default')
+                             ),
+                             2000
+                         )
+                     else pg_catalog.left(
+                         pg_catalog.format(
+                             'mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || g.queue || '"', 'null')
+                         ),
+                         2000
+                     )
+                 end::int
+             when not exists (select from mbus4.message m where m.iid = (g.message).iid and m.consumer_id = c.id)
+                 and not exists (
+                     select
+                     from mbus4.places_of_iid((g.message).iid) p
+                     join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
+                     where p.queue = g.queue and m.iid is null
+                 )
+                 then 1
+             when $5 is null
+                 and exists (select from mbus4.consumer o where o.qname = g.queue and o.target is null and o.id <> c.id)
+                 then pg_catalog.left(
+                     pg_catalog.format(
+                         'mbus4-error '||$1||' 42725 consumer "default" of queue "%s" still has message "%s"',
+                         g.queue, (g.message).iid
+                     ),
+                     2000
+                 )::int
+             else 0
+         end = 1
+ ),
+ tried as materialized (
+     select s.*,
+         case
+             when $4 < interval '0'
+                 or $4 > interval '365 days'
+                 then pg_catalog.make_interval(
+                     secs => pg_catalog.
+                     left(
+                         pg_catalog.format('mbus4-error '||$1||' 22023 delay must be between 0 and 365 days, and is %s', $4), 2000
+                     )::int
+                 )
+             else coalesce(
+                 $4,
+                 pg_catalog.make_interval(
+                     secs => least(
+                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::float8,
+                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
+                             2, least(s.attempt - 1, 60)::float8
+                         )
+                     ) * (1 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                 )
+             )
+         end as pause,
+         s.attempt >= coalesce((s.consumer).max_attempts, 10) and (s.consumer).id <> 1 as over
+     from (
+         select true as leased, c as consumer, l.attempt, l.available_at, l.id, null::mbus4.qt_model as message,
+             (null::mbus4.qt_model).headers as headers
+         from leased l
+         join mbus4.consumer c on c.id = l.consumer_id
+         union all select false, c.consumer,
+             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+             null, (c.message).id, c.message, c.headers
+         from consumed c
+     ) s
+ ),
+ spent as materialized (
+     select mbus4.at_spent_ae71f177(
+         $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
+     ) as was
+     from tried t
+     where t.over and t.leased
+ ),
+ buried as materialized (
+     select mbus4.at_bury_27aee938(
+         $1,
+         row(
+             t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
+             t.headers, (t.message).properties, (t.message).data
+         )::mbus4.qt_model,
+         (t.consumer).name,
+         coalesce(pg_catalog.left($3, 2000), 'retried without an error')
+     )
+     from tried t
+     where t.over and not t.leased
+ ),
+ drawn as materialized (
+     select t.*,
+         case
+             when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext((t.consumer).qname) & 63)
+                 then pg_catalog.nextval('mbus4.post_id')
+             when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+         end as new
+     from tried t
+     where not t.over
+ ),
+ timed as materialized (
+     select d.*,
+         case when d.new > 0 then pg_catalog.clock_timestamp() + d.pause end as at,
+         case when $3 is null then '' else mbus4_hstore.hstore('retry.error'::text, pg_catalog.left($3, 2000)) end as error
+     from drawn d
+ ),
+ moved as (
+     update mbus4.message m
+     set available_at = t.at, delayed_until = t.at, headers = m.headers operator(mbus4_hstore.||) t.error
+     from timed t
+     where t.leased and m.consumer_id = (t.consumer).id and m.available_at = t.available_at and m.id = t.id
+     returning 1
+ ),
+ put as (
+     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+     select t.id, (t.consumer).id, t.at, (t.message).added, (t.message).iid, t.at, (t.message).expires,
+         t.headers operator(mbus4_hstore.||) t.error,
+         (t.message).properties, (t.message).data
+     from timed t
+     where not t.leased
+     returning 1
+ )
+ select (select pg_catalog.count(*) from spent s where s.was) + (select pg_catalog.count(*) from buried) + (
+     select pg_catalog.count(*) from moved
+ ) + (select pg_catalog.count(*) from put) > 0
+$mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -2331,7 +2733,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_ee8b2c48(
+                    perform mbus4.at_retry_b5cdf8b6(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -2574,7 +2976,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_ee8b2c48(
+            perform mbus4.at_retry_b5cdf8b6(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
