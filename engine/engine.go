@@ -174,17 +174,19 @@ func withDatabase(ctx context.Context, dsn string, do func(*pgx.Conn) error) err
 // always an *Error but for ctx's own, is remembered for a second. It also tells the services that
 // the database is in use, and notices when the database was dropped and made again.
 func (e *Engine) Database(ctx context.Context, name string) (*Database, error) {
-	return e.database(ctx, name, func() error { return nil })
+	return e.database(ctx, name, time.Time{}, func() error { return nil })
 }
 
 // DatabaseFor is Database for a client that has logged in as role, "" for one of whom no role is
-// known: a schema that is missing is installed only where the role could use it.
-func (e *Engine) DatabaseFor(ctx context.Context, name, role string) (*Database, error) {
-	return e.database(ctx, name, func() error { return e.mayOpen(ctx, name, role) })
+// known: a schema that is missing is installed only where the role could use it. began is when it had logged in: it gets an
+// error where nobody can tell whether its session is in the database that was opened. With the zero time it gets none, for what
+// is not sent into a client's session unseen.
+func (e *Engine) DatabaseFor(ctx context.Context, name, role string, began time.Time) (*Database, error) {
+	return e.database(ctx, name, began, func() error { return e.mayOpen(ctx, name, role) })
 }
 
 // database asks may before each attempt to open the database.
-func (e *Engine) database(ctx context.Context, name string, may func() error) (*Database, error) {
+func (e *Engine) database(ctx context.Context, name string, began time.Time, may func() error) (*Database, error) {
 	for {
 		if !e.known(name) {
 			if err := may(); err != nil {
@@ -203,7 +205,7 @@ func (e *Engine) database(ctx context.Context, name string, may func() error) (*
 		if ent.err != nil {
 			return nil, ent.err
 		}
-		switch err := ent.db.keeper.Verify(ctx); {
+		switch err := ent.db.keeper.Verify(ctx, began); {
 		case err == nil:
 			return ent.db, nil
 		case !errors.Is(err, schema.ErrGone):
@@ -213,9 +215,9 @@ func (e *Engine) database(ctx context.Context, name string, may func() error) (*
 	}
 }
 
-// Recall returns the database of that name if it is ready for use and nothing has to be waited for
+// Recall returns what DatabaseFor would, if the database is ready for use and nothing has to be waited for
 // to know that; else nil. It tells the services that the database is in use.
-func (e *Engine) Recall(name string) *Database {
+func (e *Engine) Recall(name string, began time.Time) *Database {
 	e.mu.Lock()
 	ent := e.registry[name]
 	e.mu.Unlock()
@@ -227,7 +229,7 @@ func (e *Engine) Recall(name string) *Database {
 	default:
 		return nil
 	}
-	if ent.err != nil || !ent.db.keeper.Sees() {
+	if ent.err != nil || !ent.db.keeper.Sees(began) {
 		return nil
 	}
 	return ent.db

@@ -165,7 +165,7 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 		return nil, &consoleLogin{c, params.User, params.Database}, nil, nil
 	}
 	sess.Connected(c, pipeline.SessionInfo{
-		Rewriter: s.cfg.Rewriter, Secret: rand.Text()[:secretLen], User: params.User, Database: params.Database,
+		Rewriter: s.cfg.Rewriter, Secret: rand.Text()[:secretLen], User: params.User, Database: params.Database, Began: time.Now(),
 		Settings: g.Settings, Txn: g.Txn,
 	})
 	return sess, nil, g.Rest, nil

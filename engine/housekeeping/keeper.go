@@ -28,7 +28,8 @@ const (
 	waitingIdle    = time.Second             // the same where messages wait for others
 	firstBackoff   = 500 * time.Millisecond  // after failing to connect: at least, and where nobody asks doubled up to
 	longestBackoff = 30 * time.Second
-	mostLosses     = 3 // of connections, each within firstBackoff of the one before: more of them are a failure
+	verifyPatience = 5 * time.Second // how long who asks waits where nobody knows
+	mostLosses     = 3               // of connections, each within firstBackoff of the one before: more of them are a failure
 	roundTimeout   = 2 * time.Minute
 
 	othersInterval  = time.Second // how long it may take to find out that calls wait at another proxy
@@ -59,6 +60,7 @@ type Keeper struct {
 
 	mu      sync.Mutex
 	state   keeperState
+	seen    time.Time       // when it was last certain that the database is the one that was opened
 	changed chan struct{}   // closed and replaced whenever state changes
 	watched syscall.RawConn // of conn, while there is one; nil where it cannot be watched
 
@@ -83,7 +85,7 @@ type keeperState int
 const (
 	keeperConnected keeperState = iota // the database is the one that was opened
 	keeperUnseen                       // it may have been dropped and made again since; whoever asks waits for a look
-	keeperFailing                      // nobody knows: there is no connection to be had
+	keeperFailing                      // nobody knows: there is no connection to be had, or not enough is to be seen
 )
 
 func (s keeperState) String() string {
@@ -140,16 +142,26 @@ func (k *Keeper) Stop() {
 // Done is closed when the services have ended: by Stop, or because the database is gone.
 func (k *Keeper) Done() <-chan struct{} { return k.service.Done() }
 
-// Verify returns nil when the database is still the one that was opened, or when that cannot be
-// told (then the caller's own session will find out), and schema.ErrGone when it is not.
-func (k *Keeper) Verify(ctx context.Context) error {
+// Verify returns nil when the database that a client's session is in is the one that was opened, and schema.ErrGone when
+// it is not. began is when the client had logged in: a session from before a moment in which the database was certain is in that one, for
+// one with sessions cannot be dropped. Where it cannot be told, for nobody gets a connection, Verify fails after a while, with an *refusal.Error.
+func (k *Keeper) Verify(ctx context.Context, began time.Time) error {
+	var patience <-chan time.Time
 	for {
-		sees, changed := k.sees()
+		sees, failing, changed := k.sees(began)
 		if sees {
 			return nil
 		}
+		if failing && patience == nil {
+			patience = time.After(verifyPatience)
+		}
 		select {
 		case <-changed:
+		case <-patience:
+			return &refusal.Error{
+				Code: refusal.CannotConnectNow, Message: fmt.Sprintf("it cannot be told whether database %q is the one that was served before", k.config.Installation.Database()),
+				Hint: "The proxy gets no connection of its own to it, which its log explains. Sessions from before go on.",
+			}
 		case <-k.Done():
 			return schema.ErrGone
 		case <-ctx.Done():
@@ -159,35 +171,44 @@ func (k *Keeper) Verify(ctx context.Context) error {
 }
 
 // Sees reports whether Verify would return nil without waiting, and does no less than it.
-func (k *Keeper) Sees() bool {
-	sees, _ := k.sees()
+func (k *Keeper) Sees(began time.Time) bool {
+	sees, _, _ := k.sees(began)
 	return sees
 }
 
-// sees is Sees, and returns as well what is closed when the state changes.
-func (k *Keeper) sees() (bool, <-chan struct{}) {
-	state, changed := k.known()
+// sees is Sees, and returns as well whether nobody knows, and what is closed when the state changes.
+func (k *Keeper) sees(began time.Time) (sees, failing bool, changed <-chan struct{}) {
+	state, seen, changed := k.known()
 	select {
 	case k.wake <- struct{}{}:
 	default:
 	}
 	select {
 	case <-k.Done():
-		return false, changed
+		return false, false, changed
 	default:
-		return state != keeperUnseen, changed
+		return state == keeperConnected || state == keeperFailing && began.Before(seen), state == keeperFailing, changed
 	}
 }
 
-// known returns the state, and what is closed when it changes. Dropping a database ends its
+// known returns the state, when the database was last certain, and what is closed when the state changes. Dropping a database ends its
 // connections first: so run need not have come to read the end of its own.
-func (k *Keeper) known() (keeperState, <-chan struct{}) {
+func (k *Keeper) known() (state keeperState, seen time.Time, changed <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.state == keeperConnected && k.watched != nil && hungUp(k.watched) {
+	k.glance()
+	return k.state, k.seen, k.changed
+}
+
+// glance notes that the database is certain now, or that it is not any more, for who holds mu.
+func (k *Keeper) glance() {
+	switch {
+	case k.state != keeperConnected:
+	case k.watched != nil && hungUp(k.watched):
 		k.change(keeperUnseen)
+	default:
+		k.seen = time.Now()
 	}
-	return k.state, k.changed
 }
 
 func (k *Keeper) setState(s keeperState) {
@@ -355,6 +376,7 @@ func rawConn(conn *pgx.Conn) syscall.RawConn {
 // disconnect closes the connection, if there is one. From then on the database is out of sight.
 func (k *Keeper) disconnect(ctx context.Context) {
 	k.mu.Lock()
+	k.glance()
 	k.watched = nil
 	if k.state == keeperConnected {
 		k.change(keeperUnseen)

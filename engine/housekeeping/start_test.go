@@ -1,6 +1,7 @@
 package housekeeping
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/semaphore"
 	"mbusproxy/engine/waiting"
@@ -50,7 +52,7 @@ func TestKeeperStartsAndStopsOnce(t *testing.T) {
 		default:
 			t.Errorf("started %v: not done after Stop", runs)
 		}
-		if err := k.Verify(enginetest.Context(t)); err != schema.ErrGone { //nolint:errorlint // Verify returns it as it is
+		if err := k.Verify(enginetest.Context(t), time.Time{}); err != schema.ErrGone { //nolint:errorlint // Verify returns it as it is
 			t.Errorf("started %v: Verify gives %v after Stop", runs, err)
 		}
 		if !conn.IsClosed() {
@@ -69,9 +71,61 @@ func TestKeeperSeesAnotherDatabase(t *testing.T) {
 	enginetest.Exec(t, admin, "create database "+name)
 	k.Start()
 	t.Cleanup(k.Stop)
-	if err := k.Verify(enginetest.Context(t)); err != schema.ErrGone { //nolint:errorlint // Verify returns it as it is
+	if err := k.Verify(enginetest.Context(t), time.Time{}); err != schema.ErrGone { //nolint:errorlint // Verify returns it as it is
 		t.Errorf("the keeper of a database that is gone says %v", err)
 	}
+}
+
+// A database that is dropped and made again is another one also where its new schema mbus4 belongs to somebody who is not trusted.
+func TestKeeperSeesHostileDatabase(t *testing.T) {
+	t.Parallel()
+	name := enginetest.NewDatabase(t)
+	admin := enginetest.Connect(t, "postgres")
+	enginetest.Exec(t, admin, "create role "+name)
+	enginetest.Exec(t, admin, "create database "+name+"_hostile")
+	t.Cleanup(func() {
+		enginetest.Exec(t, admin, "drop database "+name+" with (force)")
+		enginetest.Exec(t, admin, "drop role "+name)
+	})
+	hostile := enginetest.Connect(t, name+"_hostile")
+	enginetest.Exec(t, hostile, "create schema mbus4_hstore create table mbus4_hstore.any ()")
+	enginetest.Exec(t, hostile, "create schema mbus4 authorization "+name+" create table schema_version (version int, oldest int)")
+	k := newKeeper(t, enginetest.Connect(t, name))
+	enginetest.Exec(t, admin, "drop database "+name+" with (force)")
+	enginetest.Exec(t, admin, "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", name+"_hostile")
+	enginetest.Exec(t, admin, "alter database "+name+"_hostile rename to "+name)
+	k.Start()
+	t.Cleanup(k.Stop)
+	if err := k.Verify(enginetest.Context(t), time.Now()); err != schema.ErrGone { //nolint:errorlint // Verify returns it as it is
+		t.Errorf("the keeper of a database that is gone says %v", err)
+	}
+}
+
+// Where the engine gets no connection, a session that was there while it had one goes on, and a later one gets an error.
+func TestKeeperCannotTell(t *testing.T) {
+	t.Parallel()
+	name := enginetest.NewDatabase(t)
+	before := time.Now()
+	k := newKeeper(t, enginetest.Connect(t, name))
+	k.Start()
+	t.Cleanup(k.Stop)
+	if err := k.Verify(enginetest.Context(t), before); err != nil {
+		t.Fatal(err)
+	}
+	admin := enginetest.Connect(t, "postgres")
+	enginetest.Exec(t, admin, "alter database "+name+" allow_connections false")
+	enginetest.Eventually(t, "it has no session", func() bool {
+		return enginetest.One[bool](t, admin, "select count(pg_terminate_backend(pid)) = 0 from pg_stat_activity where datname = $1", name)
+	})
+	if err := k.Verify(enginetest.Context(t), before); err != nil {
+		t.Errorf("to a session from before it says %v", err)
+	}
+	var refused *refusal.Error
+	if err := k.Verify(enginetest.Context(t), time.Now()); !errors.As(err, &refused) || refused.Code != refusal.CannotConnectNow {
+		t.Errorf("to a later session it says %v", err)
+	}
+	enginetest.Exec(t, admin, "alter database "+name+" allow_connections true")
+	enginetest.Eventually(t, "it tells again", func() bool { return k.Sees(time.Now()) })
 }
 
 // A database whose sessions somebody ends again and again stays the one that was opened.
@@ -84,10 +138,10 @@ func TestKeeperLosesItsSession(t *testing.T) {
 	t.Cleanup(k.Stop)
 	for range 3 * mostLosses {
 		enginetest.Eventually(t, "it has a session", func() bool {
-			_ = k.Sees() // a keeper that nobody asks closes it
+			_ = k.Sees(time.Time{}) // a keeper that nobody asks closes it
 			return enginetest.One[bool](t, admin, "select count(pg_terminate_backend(pid)) > 0 from pg_stat_activity where datname = $1", name)
 		})
-		if err := k.Verify(enginetest.Context(t)); err != nil {
+		if err := k.Verify(enginetest.Context(t), time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,6 +21,7 @@ const (
 	LockNotAvailable   = "55P03"
 	DeadlockDetected   = "40P01"
 	QueryCanceled      = "57014" // also of a statement that was longer under way than its statement_timeout
+	CannotConnectNow   = "57P03" // cannot_connect_now: of a call in a database that the engine gets no connection to
 	AdminShutdown      = "57P01" // of a call after the engine was closed; and of a session that the server ends, as when its database is dropped
 )
 

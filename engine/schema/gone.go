@@ -31,8 +31,8 @@ func (in Installation) Dial(ctx context.Context, server *admin.Server) (*pgx.Con
 		return nil, err
 	}
 	found, err := identify(ctx, conn)
-	if err == nil && (found.oid != in.oid || found.version < in.version || found.hstoreSchema != in.hstoreSchema || found.oldest > in.newest) {
-		err = ErrGone // where a program has taken away what this one needs, opening it again says so
+	if found.oid != 0 && found.oid != in.oid || err == nil && (found.version < in.version || found.hstoreSchema != in.hstoreSchema || found.oldest > in.newest) {
+		err = ErrGone // whatever the other one is; where a program has taken away what this one needs, opening it again says so
 	}
 	if err == nil {
 		err = admin.Settle(ctx, conn, admin.ServiceLockWait)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
@@ -50,7 +51,7 @@ func (d *desk) console() proxy.Console {
 
 // callSQL is the statement of a call of a function with the arguments $1, $2 in a database.
 func (d *desk) callSQL(ctx context.Context, database, function string) (string, error) {
-	db, err := d.engine.DatabaseFor(ctx, database, "")
+	db, err := d.engine.DatabaseFor(ctx, database, "", time.Time{})
 	if err != nil {
 		return "", told.Of(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
@@ -41,7 +42,7 @@ func upstreamDatabase(cfg Config) string {
 
 // condition makes SQL of a selector, as those of a database's consumers are made.
 func (m *monitor) condition(ctx context.Context, database, selector string) (string, error) {
-	db, err := m.engine.DatabaseFor(ctx, database, "")
+	db, err := m.engine.DatabaseFor(ctx, database, "", time.Time{})
 	if err != nil {
 		return "", told.Of(err)
 	}

@@ -94,7 +94,7 @@ func (r *Rewriter) Rewrite(ctx context.Context, sc statements.Context, text stri
 	text, traced, s := r.read(sc, text)
 	p := r.rewrite.Rewrite(ctx, text, s, func() (plan.Env, *plan.Refusal) {
 		var err error
-		if db, err = r.engine.DatabaseFor(ctx, sc.Database, sc.User); err != nil {
+		if db, err = r.engine.DatabaseFor(ctx, sc.Database, sc.User, sc.Began); err != nil {
 			return plan.Env{}, refusal(err)
 		}
 		return Environment(db), nil
@@ -123,7 +123,7 @@ func (r *Rewriter) Rewrite(ctx context.Context, sc statements.Context, text stri
 
 // Recall returns what Rewrite would, where that is known at once.
 func (r *Rewriter) Recall(sc statements.Context, text []byte) (statements.Plan, bool) {
-	db := r.engine.Recall(sc.Database)
+	db := r.engine.Recall(sc.Database, sc.Began)
 	if db == nil {
 		return nil, false
 	}

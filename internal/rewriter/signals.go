@@ -1,6 +1,8 @@
 package rewriter
 
 import (
+	"time"
+
 	"mbusproxy/engine/waiting"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -119,7 +121,7 @@ func (b *boundQueues) Of(value wire.Value) statements.Signals {
 
 // AfterPrepared tells the engine that a transaction has ended that PREPARE TRANSACTION had set aside.
 func (r *Rewriter) AfterPrepared(database string) {
-	if db := r.engine.Recall(database); db != nil {
+	if db := r.engine.Recall(database, time.Time{}); db != nil {
 		db.NoteMessages(waiting.AnyQueue, true)
 		db.NoteSemaphores()
 	}

@@ -31,7 +31,7 @@ func TestTracingOff(t *testing.T) {
 	}
 	var plan statements.Plan
 	parts := testing.AllocsPerRun(200, func() { // as it was before there was tracing
-		db := r.engine.Recall(sc.Database)
+		db := r.engine.Recall(sc.Database, sc.Began)
 		p := r.rewrite.Recall(string(text), session(sc), Environment(db))
 		noteOrder(db, p)
 		plan = wirePlan{Plan: r.ownPlan(sc, p), db: db, counts: r.counts}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"sync/atomic"
+	"time"
 
 	"mbusproxy/proxy/memory"
 	"mbusproxy/proxy/statements"
@@ -21,6 +22,7 @@ type SessionInfo struct {
 	Rewriter       statements.Rewriter // nil: bytes pass as they are
 	Secret         string              // statements.Context.Secret
 	User, Database string
+	Began          time.Time     // statements.Context.Began
 	Settings       wire.Settings // as reported up to the first ReadyForQuery
 	Txn            byte          // the status in it
 	Key            wire.CancelKey
@@ -33,7 +35,7 @@ func (f *Flows) PreparedSoFar() uint64 { return uint64(f.Down.ours.made.Load()) 
 func (f *Flows) Begin(l SessionInfo) {
 	f.settings.Store(&l.Settings)
 	f.Up = ClientFlow{
-		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names, ours: &f.Down.ours,
+		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, began: l.Began, settings: &f.settings, names: &f.Down.names, ours: &f.Down.ours,
 	}
 	f.Up.prepared = newPrepared(l.Key)
 	f.Down = serverFlow{rewriter: l.Rewriter, secret: l.Secret, database: l.Database, Settings: &f.settings}

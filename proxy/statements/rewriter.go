@@ -2,6 +2,7 @@ package statements
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -10,6 +11,8 @@ import (
 type Context struct {
 	User     string // the role that the session logged in as
 	Database string // the database the client named at startup, or its user name when it named none
+	// Began is when the session had been logged in.
+	Began time.Time
 	// Encoding is client_encoding as last reported by the server, e.g. "UTF8"; where one of both sides has
 	// SQL_ASCII it is server_encoding.
 	Encoding string
