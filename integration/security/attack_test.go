@@ -77,6 +77,12 @@ var attacks = []struct {
 	{"refused statements", func(a *flooder) {
 		a.refused(a.scaled(100_000))
 	}},
+	{"served statements that do not wait", func(a *flooder) {
+		a.calls(a.scaled(100), true)
+	}},
+	{"calls that do not wait", func(a *flooder) {
+		a.calls(a.scaled(100), false)
+	}},
 	{"cancels of nobody", func(a *flooder) {
 		a.cancels(a.scaled(2_000))
 	}},

@@ -77,7 +77,13 @@ func (a *flooder) ask(text string) {
 // raw is a session's bare connection; it is closed with the attack.
 func (a *flooder) raw() net.Conn {
 	a.Helper()
-	return frontend.Stream(a.T, a.proxy.Endpoint, a.database+" user="+a.user)
+	return a.rawAs(a.user)
+}
+
+// rawAs is raw as another role.
+func (a *flooder) rawAs(user string) net.Conn {
+	a.Helper()
+	return frontend.Stream(a.T, a.proxy.Endpoint, a.database+" user="+user)
 }
 
 // skipped has the server skip n messages behind an error.
@@ -125,6 +131,59 @@ func (a *flooder) refused(n int) {
 				if replies, _ := frontend.ReadReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' || !strings.Contains(string(replies), "42883") {
 					a.Errorf("after %d refused statements: %.100q", most, replies)
 					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// calls sends n batches of 50 statements that are served, from each of 16 sessions, without waiting for replies: Parses if parse is set, else calls that fail.
+func (a *flooder) calls(n int, parse bool) {
+	var batch []byte
+	for i := range 50 {
+		var message pgproto3.FrontendMessage = &pgproto3.Parse{Query: fmt.Sprintf("select mbus4.peek('nosuch') as x%d", i)}
+		if !parse {
+			message = &pgproto3.Query{String: fmt.Sprintf("select mbus4.peek('nosuch') as x%d", i)}
+		}
+		var err error
+		if batch, err = message.Encode(batch); err != nil {
+			a.Fatal(err)
+		}
+	}
+	batch, err := (&pgproto3.Sync{}).Encode(batch)
+	if err != nil {
+		a.Fatal(err)
+	}
+	ends := 1
+	if !parse {
+		ends += 50
+	}
+	var all sync.WaitGroup
+	for range 16 {
+		conn := a.rawAs(a.member)
+		all.Go(func() {
+			defer func() { _ = conn.Close() }()
+			go func() {
+				for range n {
+					if _, err := conn.Write(batch); err != nil {
+						return // the reader says so
+					}
+				}
+			}()
+			replies := bufio.NewReader(conn)
+			for left := n * ends; left > 0; {
+				var head [5]byte
+				if _, err := io.ReadFull(replies, head[:]); err != nil {
+					a.Errorf("reading replies: %v", err)
+					return
+				}
+				if _, err := replies.Discard(int(binary.BigEndian.Uint32(head[1:])) - 4); err != nil {
+					a.Errorf("reading replies: %v", err)
+					return
+				}
+				if head[0] == 'Z' {
+					left--
 				}
 			}
 		})

@@ -23,6 +23,7 @@ type ClientFlow struct {
 	secret   string              // statements.Context.Secret
 	user     string              // of the startup packet
 	database string
+	began    time.Time                      // statements.Context.Began
 	settings *atomic.Pointer[wire.Settings] // written by the other direction; never nil
 	private  string                         // see ownName
 
@@ -86,6 +87,8 @@ type ClientFlow struct {
 	ranSinceSync bool
 	// aside is what a feed that has stopped has not dealt with: a message, and what follows it.
 	aside []byte
+	// made is the memory of textFrame, for one feed.
+	made []byte
 }
 
 // ErrMustWait is returned by Feed before a message whose handling may block: the Rewriter or a
@@ -93,11 +96,15 @@ type ClientFlow struct {
 // have to come first. The next feed waits.
 var ErrMustWait = errors.New("message must wait")
 
-// maxTexts is how many statements of a feed the Rewriter gets. That takes up to half a millisecond; the rest of a buffer full of short ones
-// would take twenty, in which the bytes of all others wait.
-const maxTexts = 64
+// maxTexts bounds the texts that the Rewriter gets in one feed: each counts 1, and another 1 for every textUnit bytes of it. That takes up to
+// half a millisecond; the rest of a buffer full of short texts would take twenty, in which the bytes of all others wait. A feed also has enough
+// where what the texts became is Full.
+const (
+	maxTexts = 64
+	textUnit = 64
+)
 
-// ErrEnough is returned by Feed where the Rewriter has had maxTexts statements.
+// ErrEnough is returned by Feed where the Rewriter has had enough: see maxTexts.
 var ErrEnough = errors.New("the rest of the batch has to wait for its turn")
 
 // requestsKeep is how many entries of ClientFlow.requests are kept between batches.
@@ -110,6 +117,7 @@ const requestsKeep = 64
 // their turn.
 func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *wire.Splicer) (err error) {
 	f.before = before
+	defer func() { f.made = nil }()
 	if cap(f.requests) > requestsKeep {
 		f.requests = nil
 	}
@@ -156,6 +164,9 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 		if pos, err = f.take(ctx, buf, frame, pos, out); err != nil {
 			return err
 		}
+		if f.texts > 0 && out.Full() {
+			f.texts = maxTexts
+		}
 	}
 	if f.Terminated {
 		f.Leave()
@@ -198,7 +209,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 	ours := f.forRewriter(frame)
 	if ours {
 		f.takeUp()
-		f.texts++
+		f.texts += 1 + len(frame)/textUnit
 	}
 	wait := nonblocking && ours && !f.recall(frame)
 	if f.bindTime != nil {

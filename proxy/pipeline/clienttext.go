@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/refuse"
@@ -50,7 +51,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 	}
 	a.hiddenTags, a.tag = plan.HiddenTags(), plan.Tag()
 	f.push(requests.Query, a)
-	return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0})
+	return f.textFrame(wire.MsgQuery, nil, plan.SQL(), nil)
 }
 
 // parse notes a Parse and returns what takes its place where it has a Plan; else nil.
@@ -105,7 +106,16 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	if plan == nil || replacement != nil {
 		return replacement
 	}
-	return wire.AppendFrame(nil, wire.MsgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
+	return f.textFrame(wire.MsgParse, body[:len(name)+1], plan.SQL(), types)
+}
+
+// textFrame is a message with a text, which is valid to the next one or to the end of the feed.
+func (f *ClientFlow) textFrame(kind byte, head []byte, sql string, tail []byte) []byte {
+	size := 4 + len(head) + len(sql) + 1 + len(tail)
+	b := append(slices.Grow(f.made[:0], 1+size), kind)
+	b = binary.BigEndian.AppendUint32(b, uint32(size))
+	f.made = append(append(append(append(b, head...), sql...), 0), tail...)
+	return f.made
 }
 
 // recall asks the Rewriter for the Plan of a Query or Parse that Mentions is true of, if that takes no time.
@@ -162,7 +172,7 @@ func (f *ClientFlow) context(simple bool, voids []int) statements.Context {
 	set := f.reads()
 	return statements.Context{
 		User: f.user, Database: f.database, Encoding: set.TextEncoding(), EscapeStrings: set.EscapeStrings,
-		Secret: f.secret, Simple: simple, VoidParams: voids, Answer: f.answer(),
+		Began: f.began, Secret: f.secret, Simple: simple, VoidParams: voids, Answer: f.answer(),
 	}
 }
 

@@ -28,11 +28,13 @@ func stream(f *pipeline.ClientFlow, input []byte, piece int) ([]byte, error) {
 		n := copy(buf[off:off+piece], input)
 		input = input[n:]
 		// Something is outstanding, whatever piece it came in.
-		err := f.Feed(context.Background(), pipeline.Backlog{Outstanding: 1}, buf[:off+n], &out)
-		all = append(all, out.Result()...)
-		out.Free()
-		if err != nil {
-			return all, err
+		for batch := buf[:off+n]; batch != nil; batch = f.TakeAside() {
+			err := f.Feed(context.Background(), pipeline.Backlog{Outstanding: 1}, batch, &out)
+			all = append(all, out.Result()...)
+			out.Free()
+			if err != nil && !errors.Is(err, pipeline.ErrEnough) {
+				return all, err
+			}
 		}
 	}
 	return all, nil
@@ -91,9 +93,15 @@ func sample(t testing.TB) (input, want []byte) {
 // However many statements for the Rewriter come at a time, a feed deals with some, and nothing is lost of the rest.
 func TestFeedHasEnough(t *testing.T) {
 	t.Parallel()
+	t.Run("short texts", func(t *testing.T) { feedTexts(t, "", 1000, 16) })
+	t.Run("longer texts", func(t *testing.T) { feedTexts(t, strings.Repeat(" ", 640), 1000, 167) })
+}
+
+// feedTexts has a pipeline of n statements fed, which are what their text is with tail, and wants it to be done in as many feeds.
+func feedTexts(t *testing.T, tail string, n, wanted int) {
 	var in, want []byte
-	for n := range 1000 {
-		m := &pgproto3.Parse{Name: fmt.Sprint("s", n), Query: "select mbus4.x()"}
+	for n := range n {
+		m := &pgproto3.Parse{Name: fmt.Sprint("s", n), Query: "select mbus4.x()" + tail}
 		in, _ = m.Encode(in)
 		m.Query = proxytest.Marked + m.Query
 		want, _ = m.Encode(want)
@@ -113,8 +121,8 @@ func TestFeedHasEnough(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("%d bytes came out, not the %d expected ones", len(got), len(want))
 	}
-	if feeds != 16 {
-		t.Errorf("1000 statements are taken in %d feeds", feeds)
+	if feeds != wanted {
+		t.Errorf("%d statements are taken in %d feeds, not in %d", n, feeds, wanted)
 	}
 }
 

@@ -36,14 +36,13 @@ type looped struct {
 	loop    *loop
 	client  loopedEnd
 	server  loopedEnd
-	// rewriting is set while a goroutine owns Session.Up, or parked says that it is to; see rewrite.
+	// rewriting is set while a goroutine owns Session.Up, or parked says that it is to; see rewrite and takeTurn.
 	rewriting bool
 	// parked is what the goroutine is to feed when it need not wait for anything first; nil: nothing.
 	parked *parked
-	// waiting is what the client has sent and is to be fed later; nil: nothing. full says that it waits for room in the request queue, enough
-	// that it waits for the client's turn.
-	waiting      []byte
-	full, enough bool
+	// waiting is what the client has sent and is to be fed later; nil: nothing. full says that it waits for room in the request queue.
+	waiting []byte
+	full    bool
 	// clientEnded is set where the client's stream has ended, and what it has sent may have to be sent again.
 	clientEnded bool
 	// cancelRewrite ends the context of that goroutine's calls; nil when there is none.
@@ -177,10 +176,6 @@ func (l *looped) read(e *loopedEnd) {
 // readAgain goes on with a connection of loop.again.
 func (l *looped) readAgain(e *loopedEnd) {
 	e.listed = false
-	if l.enough && e == &l.client {
-		l.enough = false
-		l.resume()
-	}
 	if e.more && e.watched&syscall.EPOLLIN != 0 && !l.ended() {
 		defer l.guard()
 		l.read(e)

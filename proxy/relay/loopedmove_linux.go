@@ -1,9 +1,11 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"syscall"
+	"time"
 
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/relay/life"
@@ -32,10 +34,15 @@ func (l *looped) fromClient() {
 		return
 	}
 	l.session.seen.read(&l.session.seen.fromClient, n)
-	began := l.client.start(n)
-	l.forward(buf[:off+n])
-	if !l.enough { // else it is slow
-		l.client.end(n, began)
+	if l.client.busy() && !l.session.replication {
+		l.takeTurn(bytes.Clone(buf[:off+n]))
+		l.watch()
+	} else {
+		began := l.client.start(n)
+		l.forward(buf[:off+n])
+		if !l.rewriting { // else it is slow
+			l.client.end(n, began)
+		}
 	}
 	l.note()
 }
@@ -106,11 +113,13 @@ func (l *looped) fed(err error, out *wire.Splicer) {
 		l.rewrite() // that may begin with waiting for replies to what has just been sent
 	case full:
 		l.waiting, l.full = s.Up.TakeAside(), true
+		if len(l.waiting) > leastRead {
+			l.client.slow()
+		}
 		l.loop.post(l.resume) // perhaps there is room by now
 	case enough:
-		l.waiting, l.enough = s.Up.TakeAside(), true
 		l.client.slow()
-		l.client.goesOn()
+		l.takeTurn(s.Up.TakeAside())
 	}
 	l.settle()
 }
@@ -122,18 +131,39 @@ func (l *looped) settle() {
 	}
 }
 
-// resume goes on with what is waiting, unless it waits for the client's turn, or there is no room in the request queue.
+// resume goes on with what is waiting, unless there is no room in the request queue.
 func (l *looped) resume() {
 	s := l.session
-	if !s.life.Forwards() || l.waiting == nil || l.rewriting || l.enough || len(l.server.unsent) > 0 || l.full && !s.Down.Backlog().Roomy() {
+	if !s.life.Forwards() || l.waiting == nil || l.rewriting || len(l.server.unsent) > 0 || l.full && !s.Down.Backlog().Roomy() {
 		return
 	}
 	batch := l.waiting
 	l.waiting, l.full = nil, false
 	defer l.guard()
-	l.forward(batch)
+	if l.client.busy() {
+		l.takeTurn(batch)
+	} else {
+		l.forward(batch)
+	}
 	l.goOnDraining()
 	l.watch()
+}
+
+// takeTurn has a batch of a busy client, which is the session's own, fed by a goroutine: the loop must not be late for others because of what
+// one client sends. Only few of these goroutines run at a time, in the order in which they were started.
+func (l *looped) takeTurn(batch []byte) {
+	s := l.session
+	l.rewriting = true
+	before := s.Down.Backlog()
+	go func() {
+		all := s.all.loops
+		all.turns <- struct{}{}
+		defer func() { <-all.turns }()
+		began := time.Now()
+		l.feedAside(func(out *wire.Splicer) error {
+			return s.Up.Feed(nil, before, batch, out) //nolint:staticcheck // nonblocking: nothing is called with it
+		}, func() { l.client.took(len(batch), time.Since(began)) })
+	}()
 }
 
 // stopBuffering has the loop forward unread what is buffered of the client's message.
@@ -215,35 +245,44 @@ func (l *looped) feedParked() {
 	l.parked, l.cancelRewrite = nil, cancel
 	go func() {
 		defer cancel()
-		var failed any
-		out := wire.Splicer{Pool: l.loop.out.Pool}
-		var err error
-		func() {
-			defer func() {
-				if failed = recover(); failed != nil {
-					s.panicked("client to server", failed)
-				}
-			}()
+		l.feedAside(func(out *wire.Splicer) error {
 			s.Up.Nonblocking = false
-			err = s.Up.Feed(ctx, before, batch, &out)
-			s.Up.Nonblocking = true
-			out.Detach()
-		}()
-		l.loop.post(func() {
-			l.rewriting, l.cancelRewrite = false, nil
-			defer l.guard()
-			switch {
-			case l.ended():
-				s.Up.Leave()
-				s.Up.Release()
-			case failed != nil:
-				l.report(life.Cut)
-			default:
-				l.fedAside(err, &out)
-			}
-			out.Free()
-		})
+			defer func() { s.Up.Nonblocking = true }()
+			defer out.Detach()
+			return s.Up.Feed(ctx, before, batch, out)
+		}, func() { l.cancelRewrite = nil })
 	}()
+}
+
+// feedAside is called by the goroutine that owns Session.Up, and gives that back to the loop, which calls done first.
+func (l *looped) feedAside(feed func(out *wire.Splicer) error, done func()) {
+	s := l.session
+	var failed any
+	out := wire.Splicer{Pool: l.loop.out.Pool}
+	var err error
+	func() {
+		defer func() {
+			if failed = recover(); failed != nil {
+				s.panicked("client to server", failed)
+			}
+		}()
+		err = feed(&out)
+	}()
+	l.loop.post(func() {
+		l.rewriting = false
+		done()
+		defer l.guard()
+		switch {
+		case l.ended():
+			s.Up.Leave()
+			s.Up.Release()
+		case failed != nil:
+			l.report(life.Cut)
+		default:
+			l.fedAside(err, &out)
+		}
+		out.Free()
+	})
 }
 
 // fromServer moves one batch server -> client.

@@ -28,6 +28,9 @@ func (a *Splicer) Replace(start, end int, repl []byte) {
 	a.from = end
 }
 
+// Full reports that what was put together fills most of a pooled buffer: with more of it that would be copied to a larger one.
+func (a *Splicer) Full() bool { return len(a.made) > bufferSize*3/4 }
+
 // Truncate leaves out buf[stop:].
 func (a *Splicer) Truncate(stop int) { a.stop = stop }
 
