@@ -119,7 +119,13 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 // Definitions lists the functions for all texts that serve calls.
 func (t *Texts) Definitions(hstoreSchema string) []Definition {
 	var out []Definition
+	full := t.helperName(postFull, hstoreSchema)
 	for _, helper := range helpers { // first, for the others call them
+		if helper == postFull {
+			f := funcNamed("post")
+			out = append(out, t.definition(f, t.fullVariant(f), full, hstoreSchema))
+			continue
+		}
 		out = append(out, t.helper(helper, t.helperName(helper, hstoreSchema), hstoreSchema))
 	}
 	seen := map[string]bool{}
@@ -129,7 +135,9 @@ func (t *Texts) Definitions(hstoreSchema string) []Definition {
 		}
 		seen[f.Serves] = true
 		for _, v := range t.variants(f) {
-			out = append(out, t.definition(f, v, t.functionName(f, v, hstoreSchema), hstoreSchema))
+			if name := t.functionName(f, v, hstoreSchema); name != full {
+				out = append(out, t.definition(f, v, name, hstoreSchema))
+			}
 		}
 	}
 	return out
@@ -215,11 +223,11 @@ const (
 	partsOfLease  = "parts_of_lease" // reads a lease's name
 )
 
-// postFull stands for the function that serves posts in place.
+// postFull stands for the function that serves posts in place; it is no helper, but one calls it.
 const postFull = "post_full"
 
 // helpers lists them, each behind those that it calls.
-var helpers = []string{noConsumer, partsOfLease, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postUnique} //nolint:gochecknoglobals // constant
+var helpers = []string{noConsumer, partsOfLease, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postFull, postUnique} //nolint:gochecknoglobals // constant
 
 // helperTypes are the parameters of the helpers; %s is the schema of hstore.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
@@ -252,10 +260,15 @@ func IsHelper(name string) bool {
 func (t *Texts) helperName(helper, hstoreSchema string) string {
 	if helper == postFull {
 		f := funcNamed("post")
-		return t.functionName(f, t.variant(f, sqlfuncs.Use{Given: map[string]bool{"headers": true}}), hstoreSchema)
+		return t.functionName(f, t.fullVariant(f), hstoreSchema)
 	}
 	base := FunctionPrefix + helper
 	return t.hashedName(base, hstoreSchema, func() Definition { return t.helper(helper, base, "hstore_schema") })
+}
+
+// fullVariant is the variant of a post that gives everything.
+func (t *Texts) fullVariant(post *sqlfuncs.Func) variant {
+	return t.variant(post, sqlfuncs.Use{Given: map[string]bool{"headers": true}})
 }
 
 // helper is a helper's definition.

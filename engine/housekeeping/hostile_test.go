@@ -22,7 +22,7 @@ func TestBytesThatAreNoText(t *testing.T) {
 	for _, sql := range []string{
 		`insert into mbus4.schedule (name, cron, timezone, qname) values (E'\xff', '@every 1s', 'UTC', 'q'), ('a', '@every 1s', 'UTC', 'q'), ('z', '@every 1s', 'UTC', 'q'), ('cron', E'\xff', 'UTC', 'q'), ('zone', '@every 1s', E'\xff', 'q'), ('queue', '@every 1s', 'UTC', E'\xfe')`,
 		`insert into mbus4.waiting (dep, consumer_id, id) values ('a', 7, 1), (E'm\xff', 7, 1), ('z', 7, 1)`,
-		`insert into mbus4.unique_post (queue, key, until) values (E'\xff', E'\xff', now())`,
+		`insert into mbus4.unique_post (queue, key, until) values (E'\xff', E'\xff', now() - interval '1 h')`,
 	} {
 		enginetest.Exec(t, conn, sql, pgx.QueryExecModeSimpleProtocol)
 	}

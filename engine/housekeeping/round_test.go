@@ -32,7 +32,7 @@ func TestRoundLeavesWork(t *testing.T) {
 			"from mbus4.message where consumer_id > 1000000",
 		},
 		{"waiting", "insert into mbus4.waiting (dep, consumer_id, id) select 'x' || greatest(n, 1250), 1000000 + n, n from generate_series(1, 2500) n", "from mbus4.waiting"},
-		{"keys of posts", "insert into mbus4.unique_post (queue, key, until) select 'q', n::text, now() from generate_series(1, 2500) n", "from mbus4.unique_post"},
+		{"keys of posts", "insert into mbus4.unique_post (queue, key, until) select 'q', n::text, now() - interval '1 h' from generate_series(1, 2500) n", "from mbus4.unique_post"},
 		{"inserts into views", "insert into mbus4.view_insert select 'x' || n from generate_series(1, 2500) n", "from mbus4.view_insert"},
 		{"temporary queues", "insert into mbus4.queue (qname, consumers_cnt, kind, owner) select 'temp' || n, 1, 'temp', n from generate_series(1, 2500) n", "from mbus4.queue where kind = 'temp'"},
 	}

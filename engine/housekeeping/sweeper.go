@@ -174,11 +174,11 @@ func (s *sweeper) sweepOrphans(ctx context.Context, conn *pgx.Conn, turn *slice)
 	}
 }
 
-// The keys of posts whose windows are over. They may be taken over at any moment, and are then
+// The keys of posts whose windows have been over for a while: a call that has just found one open reads its iid. They may be taken over at any moment, and are then
 // locked or no longer over.
 const sweepKeysSQL = `
 with due as materialized (
-	select ctid from mbus4.unique_post where until <= now() and until >= $1::text::timestamptz order by until limit $2 for update skip locked
+	select ctid from mbus4.unique_post where until <= now() - interval '5 seconds' and until >= $1::text::timestamptz order by until limit $2 for update skip locked
 ), gone as (
 	delete from mbus4.unique_post where ctid = any (array(select ctid from due)) returning until
 )

@@ -40,7 +40,7 @@ func TestSweepKeys(t *testing.T) {
 	name := enginetest.Installed(t)
 	conn := enginetest.Connect(t, name)
 	enginetest.Exec(t, conn, `insert into mbus4.unique_post (queue, key, until, iid)
-		select 'q', n::text, now() + (n - $1::int) * interval '1 h', 'i' from generate_series(1, $1::int + 3) n`, sweepBatch+100)
+		select 'q', n::text, now() + (n - $1::int - 0.5) * interval '1 h', 'i' from generate_series(1, $1::int + 3) n`, sweepBatch+100)
 	client := enginetest.Connect(t, name)
 	enginetest.Exec(t, client, "begin; update mbus4.unique_post set until = now() + interval '1 h' where key = '7'")
 	if _, err := newSweeper().Sweep(enginetest.Context(t), conn); err != nil {

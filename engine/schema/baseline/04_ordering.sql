@@ -65,19 +65,16 @@ $$;
 -- Wakes what waited for a message only that was just consumed, a hundred at most; the releaser does the rest. What is consumed looks at
 -- mbus4.waiting itself, and calls this where something waits.
 create function mbus4.wake(iid text) returns bigint
-language plpgsql volatile
-set plan_cache_mode = force_generic_plan set jit = off
+language sql volatile
 as $$
-declare
-    mbus4_woken bigint;
-begin
-    update mbus4.message m
-    set available_at = case
-        when case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext((select c.qname from mbus4.consumer c where c.id = m.consumer_id)) & 63)
-                  then pg_catalog.nextval('mbus4.post_id') else pg_catalog.nextval('mbus4.message_id') end > 0
-        then greatest(m.delayed_until, pg_catalog.clock_timestamp()) end
-    where m.ctid = any(array(select pg_catalog.unnest(mbus4.wakeable(array[$1]))));
-    get diagnostics mbus4_woken = row_count;
-    return mbus4_woken;
-end
+    with woken as (
+        update mbus4.message m
+        set available_at = case
+            when case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext((select c.qname from mbus4.consumer c where c.id = m.consumer_id)) & 63)
+                      then pg_catalog.nextval('mbus4.post_id') else pg_catalog.nextval('mbus4.message_id') end > 0
+            then greatest(m.delayed_until, pg_catalog.clock_timestamp()) end
+        where m.ctid = any(array(select pg_catalog.unnest(mbus4.wakeable(array[$1]))))
+        returning 1
+    )
+    select pg_catalog.count(*) from woken
 $$;

@@ -1,6 +1,6 @@
 -- What is posted once.
 
--- The keys of posts, each until its window is over, with the iid of the message; iid null: in the transaction that is posting it. The sweeper removes those that are over.
+-- The keys of posts, each until its window is over, with the iid of the message; iid null: in the transaction that is posting it. The sweeper removes those that have been over for five seconds: whoever has just found one reads its iid (post_once.sql of package calls).
 create table mbus4.unique_post (
     queue text collate "C" not null,
     key   text collate "C" not null,

@@ -4,16 +4,17 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_6a4198e3(
+            then mbus4.at_post_b968f16b(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore,
                 null::timestamp without time zone, null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_6a4198e3(
+create or replace function mbus4.at_post_b968f16b(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
-) returns pg_catalog.text language sql volatile as '
+) returns pg_catalog.text language sql volatile
+set jit = off as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
     mbus4_call_posted as materialized (
         select w.*, case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end as at
@@ -80,12 +81,13 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_ce0112b7((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_8685e9b2((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_ce0112b7(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_8685e9b2(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1
+set jit = off as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
         delete from mbus4.message m
