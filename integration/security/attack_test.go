@@ -78,10 +78,10 @@ var attacks = []struct {
 		a.refused(a.scaled(100_000))
 	}},
 	{"served statements that do not wait", func(a *flooder) {
-		a.calls(a.scaled(100), true)
+		a.calls(a.scaled(100)/10, true)
 	}},
 	{"calls that do not wait", func(a *flooder) {
-		a.calls(a.scaled(100), false)
+		a.calls(a.scaled(100)/10, false)
 	}},
 	{"cancels of nobody", func(a *flooder) {
 		a.cancels(a.scaled(2_000))
