@@ -121,11 +121,6 @@ func (t *Texts) Definitions(hstoreSchema string) []Definition {
 	var out []Definition
 	full := t.helperName(postFull, hstoreSchema)
 	for _, helper := range helpers { // first, for the others call them
-		if helper == postFull {
-			f := funcNamed("post")
-			out = append(out, t.definition(f, t.fullVariant(f), full, hstoreSchema))
-			continue
-		}
 		out = append(out, t.helper(helper, t.helperName(helper, hstoreSchema), hstoreSchema))
 	}
 	seen := map[string]bool{}
@@ -259,23 +254,28 @@ func IsHelper(name string) bool {
 // helperName is the name of a helper where hstore is in a schema.
 func (t *Texts) helperName(helper, hstoreSchema string) string {
 	if helper == postFull {
-		f := funcNamed("post")
-		return t.functionName(f, t.fullVariant(f), hstoreSchema)
+		f, v := t.full()
+		return t.functionName(f, v, hstoreSchema)
 	}
 	base := FunctionPrefix + helper
 	return t.hashedName(base, hstoreSchema, func() Definition { return t.helper(helper, base, "hstore_schema") })
 }
 
-// fullVariant is the variant of a post that gives everything.
-func (t *Texts) fullVariant(post *sqlfuncs.Func) variant {
-	return t.variant(post, sqlfuncs.Use{Given: map[string]bool{"headers": true}})
+// full is the post that gives everything, which postFull stands for.
+func (t *Texts) full() (post *sqlfuncs.Func, v variant) {
+	post = funcNamed("post")
+	return post, t.variant(post, sqlfuncs.Use{Given: map[string]bool{"headers": true}})
 }
 
-// helper is a helper's definition.
+// helper is a helper's definition, or that of what postFull stands for.
 func (t *Texts) helper(helper, name, hstoreSchema string) Definition {
+	if helper == postFull {
+		f, v := t.full()
+		return t.definition(f, v, name, hstoreSchema)
+	}
 	d := Definition{Inline: true, Name: name, Signature: sqlfuncs.Schema + "." + name + "(" + strings.ReplaceAll(helperTypes[helper], "%s", hstoreSchema) + ")"}
 	values := newScope(shape{})
-	values["Signature"], values["HstoreType"] = d.Signature, hstoreSchema+".hstore"
+	values["Signature"] = d.Signature
 	text := t.fill("whole/"+helper, values)
 	d.Create = t.put(strings.Split(text, zero), sqlfuncs.Names{Mark: "'||$1||'", Hstore: hstoreSchema}, "")
 	return d

@@ -144,7 +144,7 @@ func (k *Keeper) Done() <-chan struct{} { return k.service.Done() }
 
 // Verify returns nil when the database that a client's session is in is the one that was opened, and schema.ErrGone when
 // it is not. began is when the client had logged in: a session from before a moment in which the database was certain is in that one, for
-// one with sessions cannot be dropped. Where it cannot be told, for nobody gets a connection, Verify fails after a while, with an *refusal.Error.
+// one with sessions cannot be dropped. Where it cannot be told, for nobody gets a connection, Verify fails after a while, with a *refusal.Error.
 func (k *Keeper) Verify(ctx context.Context, began time.Time) error {
 	var patience <-chan time.Time
 	for {

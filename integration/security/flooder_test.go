@@ -2,6 +2,7 @@ package security
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -142,9 +143,10 @@ func (a *flooder) refused(n int) {
 func (a *flooder) calls(n int, parse bool) {
 	var batch []byte
 	for i := range 50 {
-		var message pgproto3.FrontendMessage = &pgproto3.Parse{Query: fmt.Sprintf("select mbus4.peek('nosuch') as x%d", i)}
-		if !parse {
-			message = &pgproto3.Query{String: fmt.Sprintf("select mbus4.peek('nosuch') as x%d", i)}
+		text := fmt.Sprintf("select mbus4.peek('nosuch') as x%d", i)
+		var message pgproto3.FrontendMessage = &pgproto3.Query{String: text}
+		if parse {
+			message = &pgproto3.Parse{Query: text}
 		}
 		var err error
 		if batch, err = message.Encode(batch); err != nil {
@@ -172,18 +174,10 @@ func (a *flooder) calls(n int, parse bool) {
 				}
 			}()
 			replies := bufio.NewReader(conn)
-			for left := n * ends; left > 0; {
-				var head [5]byte
-				if _, err := io.ReadFull(replies, head[:]); err != nil {
-					a.Errorf("reading replies: %v", err)
+			for range n * ends {
+				if got, _ := frontend.ReadReplies(replies); bytes.HasSuffix(got, []byte("end")) {
+					a.Errorf("the session has ended: %.100q", got)
 					return
-				}
-				if _, err := replies.Discard(int(binary.BigEndian.Uint32(head[1:])) - 4); err != nil {
-					a.Errorf("reading replies: %v", err)
-					return
-				}
-				if head[0] == 'Z' {
-					left--
 				}
 			}
 		})

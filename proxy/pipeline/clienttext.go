@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 
 	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/refuse"
@@ -111,10 +110,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 
 // textFrame is a message with a text, which is valid to the next one or to the end of the feed.
 func (f *ClientFlow) textFrame(kind byte, head []byte, sql string, tail []byte) []byte {
-	size := 4 + len(head) + len(sql) + 1 + len(tail)
-	b := append(slices.Grow(f.made[:0], 1+size), kind)
-	b = binary.BigEndian.AppendUint32(b, uint32(size))
-	f.made = append(append(append(append(b, head...), sql...), 0), tail...)
+	f.made = wire.AppendTextFrame(f.made[:0], kind, head, sql, tail)
 	return f.made
 }
 

@@ -159,10 +159,12 @@ func (l *looped) takeTurn(batch []byte) {
 		all := s.all.loops
 		all.turns <- struct{}{}
 		defer func() { <-all.turns }()
-		began := time.Now()
+		var took time.Duration
 		l.feedAside(func(out *wire.Splicer) error {
+			began := time.Now()
+			defer func() { took = time.Since(began) }()
 			return s.Up.Feed(nil, before, batch, out) //nolint:staticcheck // nonblocking: nothing is called with it
-		}, func() { l.client.took(len(batch), time.Since(began)) })
+		}, func() { l.client.took(len(batch), took) })
 	}()
 }
 

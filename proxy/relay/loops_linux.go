@@ -18,13 +18,13 @@ func DefaultLoops() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 type loops struct {
 	all  []*loop
 	next atomic.Uint32
-	// turns has room for the goroutines that feed what busy clients send, at a time; see looped.takeTurn.
+	// turns has room for the goroutines that feed what busy clients send, as many as loops at a time; see looped.takeTurn.
 	turns chan struct{}
 }
 
 // newLoops starts n loops.
 func newLoops(n int, log *zap.Logger, pool *wire.BufferPool) (*loops, error) {
-	ls := &loops{turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	ls := &loops{turns: make(chan struct{}, n)}
 	for range n {
 		l, err := newLoop(log, pool)
 		if err != nil {

@@ -104,6 +104,15 @@ func AppendFrame(dst []byte, typ byte, parts ...[]byte) []byte {
 	return dst
 }
 
+// AppendTextFrame is AppendFrame with head, a text with its terminator, and tail as body, without a copy of the text in between.
+func AppendTextFrame(dst []byte, typ byte, head []byte, text string, tail []byte) []byte {
+	start := len(dst)
+	dst = append(slices.Grow(dst, HeaderSize+len(head)+len(text)+1+len(tail)), typ, 0, 0, 0, 0)
+	dst = append(append(append(append(dst, head...), text...), 0), tail...)
+	setFrameLen(dst[start:])
+	return dst
+}
+
 // setFrameLen writes the length into the header at the head of the whole message b.
 func setFrameLen(b []byte) []byte {
 	binary.BigEndian.PutUint32(b[1:HeaderSize], uint32(len(b)-1))

@@ -39,7 +39,7 @@ func Send(t *testing.T, conn net.Conn, messages ...pgproto3.FrontendMessage) {
 
 // ReadReplies reads up to ReadyForQuery or the end and returns the messages but for rows that are not short,
 // of which it counts the bytes.
-func ReadReplies(conn net.Conn) (small []byte, big int) {
+func ReadReplies(conn io.Reader) (small []byte, big int) {
 	var head [5]byte
 	for {
 		if _, err := io.ReadFull(conn, head[:]); err != nil {
