@@ -134,7 +134,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	out.Begin(buf)
 	out.Replace(0, 0, again)
 	pos := 0
-	for again := f.Holds() && f.buffered.Revoked(); (pos < len(buf) || again) && !f.Terminated; again = false {
+	for again := f.Revoked(); (pos < len(buf) || again) && !f.Terminated; again = false {
 		var frame []byte
 		frame, pos, err = f.Next(buf, pos, out, f)
 		switch {
@@ -193,6 +193,9 @@ func (f *ClientFlow) Settle() {
 		f.Release()
 	}
 }
+
+// Revoked reports whether what is buffered of a message is to be forwarded unread, which the next feed does.
+func (f *ClientFlow) Revoked() bool { return f.Holds() && f.buffered.Revoked() }
 
 // Release gives back the memory of long messages.
 func (f *ClientFlow) Release() { f.buffered.Release() }

@@ -282,9 +282,18 @@ func (l *looped) feedAside(feed func(out *wire.Splicer) error, done func()) {
 			l.report(life.Cut)
 		default:
 			l.fedAside(err, &out)
+			l.catchUp()
 		}
 		out.Free()
 	})
+}
+
+// catchUp does what the session was told while the goroutine owned Session.Up.
+func (l *looped) catchUp() {
+	l.sendAgain()
+	if !l.rewriting && l.session.Up.Revoked() {
+		l.stopBuffering()
+	}
 }
 
 // fromServer moves one batch server -> client.

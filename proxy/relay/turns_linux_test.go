@@ -3,6 +3,7 @@ package relay
 import (
 	"io"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 
 	"mbusproxy/proxy/endpoint"
 	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/wire"
 )
 
@@ -109,6 +112,73 @@ func TestBusyConnectionsTakeTurns(t *testing.T) {
 		}
 	})
 	proxytest.Received(t, done)
+}
+
+// TestTurnAndMemory: a session gives back what it has of a long message also where that is asked for while a goroutine has it, though its client sends nothing more.
+func TestTurnAndMemory(t *testing.T) {
+	pool := wire.NewBufferPool()
+	all := NewSessions(zap.NewNop(), pool, 1)
+	now := time.Now()
+	all.Long = memory.NewLongMessages(4 * memory.LongMessageStep)
+	all.Long.SetClock(func() time.Time { return now })
+	if err := all.Serve(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		all.End()
+		all.Stop()
+		all.Close()
+	})
+	ends := make(chan net.Conn, 1)
+	at := proxytest.Pretend(t, func(c net.Conn) {
+		ends <- c
+		_, _ = io.Copy(io.Discard, c)
+	})
+	pair := func() (*endpoint.Endpoint, net.Conn) {
+		c, err := net.Dial("tcp", at.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := endpoint.New(c, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e, <-ends
+	}
+	client, conn := pair()
+	s, err := all.Admit(client, false, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server, _ = pair()
+	s.Begin(pipeline.SessionInfo{Rewriter: proxytest.Marking{}, Txn: 'I'})
+	if !all.Launch(s, nil) {
+		t.Fatal("not launched")
+	}
+	l := all.loops.all[0]
+	inLoop := func(f func() bool) bool {
+		answer := make(chan bool)
+		l.post(func() { answer <- f() })
+		return proxytest.Received(t, answer)
+	}
+	text := "Q\x00\x01\x00\x00select mbus4.x('" + strings.Repeat("z", 48<<10) // of 64 KiB
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	proxytest.Eventually(t, "some of the message is kept", func() bool {
+		return all.Long.Unused() < 4*memory.LongMessageStep && inLoop(func() bool { return int(s.seen.fromClient.Load()) == len(text) && !s.looped.rewriting })
+	})
+	inLoop(func() bool { s.looped.rewriting = true; return true })
+	s.looped.feedAside(func(*wire.Splicer) error {
+		now = now.Add(2 * memory.LongMessageStale)
+		other := all.Long.Share("", func() { t.Error("woken") })
+		if other.Grow(4 * memory.LongMessageStep) {
+			t.Error("there is room for all")
+		}
+		inLoop(func() bool { return true }) // what the session was told has come
+		return nil
+	}, func() {})
+	proxytest.Eventually(t, "memory is given back", func() bool { return all.Long.Unused() == 4*memory.LongMessageStep })
 }
 
 // TestPace: reads get shorter where what they bring takes long, but not too short, and longer again.
