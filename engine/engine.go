@@ -321,6 +321,7 @@ func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 	select {
 	case <-db.keeper.Done():
 	case <-db.granter.Done():
+	case <-db.watcher.Done():
 	case <-ent.forgotten:
 	case <-e.stop:
 	}

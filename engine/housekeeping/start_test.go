@@ -101,6 +101,33 @@ func TestKeeperSeesHostileDatabase(t *testing.T) {
 	}
 }
 
+// A database whose schema mbus4 belongs to somebody else now is opened anew, which refuses it, though it is the same one by its OID: OIDs can be chosen
+// where a database is made.
+func TestKeeperSeesAnotherOwner(t *testing.T) {
+	t.Parallel()
+	name := enginetest.NewDatabase(t)
+	conn := enginetest.Connect(t, name)
+	pid := conn.PgConn().PID()
+	k := newKeeper(t, conn)
+	k.Start()
+	t.Cleanup(k.Stop)
+	began := time.Now()
+	if err := k.Verify(enginetest.Context(t), began); err != nil {
+		t.Fatal(err)
+	}
+	admin := enginetest.Connect(t, name)
+	enginetest.Exec(t, admin, "create role "+name)
+	t.Cleanup(func() {
+		enginetest.Exec(t, admin, "reassign owned by "+name+" to current_user")
+		enginetest.Exec(t, admin, "drop role "+name)
+	})
+	enginetest.Exec(t, admin, "alter schema mbus4 owner to "+name)
+	enginetest.Exec(t, admin, "select pg_terminate_backend($1, 60000)", pid)
+	if err := k.Verify(enginetest.Context(t), time.Now()); err != schema.ErrGone { //nolint:errorlint // Verify returns it as it is
+		t.Errorf("the keeper of a database whose schema belongs to a stranger says %v", err)
+	}
+}
+
 // Where the engine gets no connection, a session that was there while it had one goes on, and a later one gets an error.
 func TestKeeperCannotTell(t *testing.T) {
 	t.Parallel()

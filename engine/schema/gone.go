@@ -3,6 +3,7 @@ package schema
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,8 +21,8 @@ func Dropped(err error) bool {
 	return code == "42P01" || code == codeInvalidSchema // undefined_table
 }
 
-// Dial opens a session for a service and makes sure that the database is still the one that was prepared. If it is not,
-// the error is ErrGone.
+// Dial opens a session for a service and makes sure that the database is still the one that was prepared. If it is not, or
+// would be refused if it were opened now, the error is ErrGone: opening it again says why.
 func (in Installation) Dial(ctx context.Context, server *admin.Server) (*pgx.Conn, error) {
 	conn, err := server.Connect(ctx, in.database)
 	if err != nil {
@@ -31,8 +32,14 @@ func (in Installation) Dial(ctx context.Context, server *admin.Server) (*pgx.Con
 		return nil, err
 	}
 	found, err := identify(ctx, conn)
-	if found.oid != 0 && found.oid != in.oid || err == nil && (found.version < in.version || found.hstoreSchema != in.hstoreSchema || found.oldest > in.newest) {
-		err = ErrGone // whatever the other one is; where a program has taken away what this one needs, opening it again says so
+	var refused *refusal.Error
+	switch {
+	case found.oid != 0 && found.oid != in.oid: // whatever the other one is
+		err = ErrGone
+	case errors.As(err, &refused):
+		err = fmt.Errorf("%w: %w", ErrGone, err)
+	case err == nil && (found.version < in.version || found.hstoreSchema != in.hstoreSchema || found.oldest > in.newest):
+		err = ErrGone
 	}
 	if err == nil {
 		err = admin.Settle(ctx, conn, admin.ServiceLockWait)

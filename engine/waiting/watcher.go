@@ -98,6 +98,9 @@ func (w *Watcher) Start() { w.service.Start(w.run) }
 // Stop ends watching and waits until it has ended. It may be called more than once, and without Start.
 func (w *Watcher) Stop() { w.service.Stop() }
 
+// Done is closed when watching has ended: by Stop, or because the database is gone.
+func (w *Watcher) Done() <-chan struct{} { return w.service.Done() }
+
 // Note tells that a transaction has ended that may have made something deliverable in those queues,
 // posted that it has called functions that post. It does not wait.
 func (w *Watcher) Note(queues Queues, posted bool) {
