@@ -328,7 +328,7 @@ create type mbus4.seen_message as (
     state       text, -- ready, delayed, waiting, leased, held, expired or dead
     since       timestamptz, -- ready, dead: when it became so; held: when the transaction began, where that may be seen; delayed, waiting: when it was posted
     until       timestamptz, -- delayed: then it is ready; leased: then the lease ends; else when it expires
-    detail      text, -- held by a prepared transaction: its name; dead: the error
+    detail      text, -- held by a prepared transaction: its name; dead: the error; without a state: why the search ended
     waits_for   text[], -- waiting: the iids that it was posted with
     attempt     int, -- how many attempts have begun, where there are leases or retries
     pid         int, -- held: the session that has it
@@ -341,109 +341,89 @@ create type mbus4.seen_message as (
 );
 
 -- The messages of a consumer in the order in which they become available: those in a state, or all; amt at most. Of state dead: those that it has in
--- dmq. It takes nothing and locks nothing. Messages in other states are passed over, ten thousand at most: a NOTICE says when it gave up for that.
+-- dmq. It takes nothing and locks nothing. Messages in other states are passed over, ten thousand at most: where the search was given up for that, a last
+-- row without iid and state says so in its detail.
 create function mbus4.messages_of(qname text, cname text default 'default', state text default null, amt integer default 100) returns setof mbus4.seen_message
-language plpgsql volatile rows 100
+language sql volatile rows 100
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 as $$
-#variable_conflict use_column
-declare
-    mbus4_consumer mbus4.consumer;
-    mbus4_place mbus4.consumer;
-    mbus4_now constant timestamptz := clock_timestamp();
-    mbus4_from timestamptz;
-    mbus4_to timestamptz := 'infinity';
-    mbus4_base constant bigint := pg_snapshot_xmax(pg_current_snapshot())::text::bigint;
-    mbus4_open constant xid[] := array(select l.transactionid from pg_locks l where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted);
-    mbus4_most constant bigint := coalesce($4, 100) + 10000::bigint;
-    mbus4_read bigint := 0;
-    mbus4_given bigint := 0;
-    mbus4_row record;
-    mbus4_holder record;
-    mbus4_held_by xid;
-    mbus4_seen mbus4.seen_message;
-begin
-    select c.* into mbus4_consumer from mbus4.consumer c where c.qname = lower($1 collate "C") and c.name = lower($2 collate "C") and c.target is null;
-    if not found then
-        if exists (select from mbus4.queue q where q.qname = lower($1 collate "C")) then
-            raise exception using errcode = '42704', message = format('queue "%s" has no consumer %s', $1, coalesce('"' || $2 || '"', 'null'));
-        end if;
-        raise exception using errcode = '42704', message = format('queue %s does not exist', coalesce('"' || $1 || '"', 'null'));
-    end if;
-    if $4 < 0 then
-        raise exception using errcode = '2201W', message = format('the number of messages must not be negative, but it is %s', $4);
-    end if;
-    if $3 not in ('ready', 'delayed', 'waiting', 'leased', 'held', 'expired', 'dead') then
-        raise exception using errcode = '22023', message = format('"%s" is not a state of messages', left($3, 100)),
-            hint = 'These are: ready, delayed, waiting, leased, held, expired, dead.';
-    end if;
-    mbus4_place := mbus4_consumer;
-    if $3 = 'dead' then
-        select c.* into mbus4_place from mbus4.consumer c where c.id = 1;
-    end if;
-    mbus4_from := to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(mbus4_place.hint, mbus4_place.id % 128))::regclass), 0) / 1000000.0);
-    if $3 in ('delayed', 'leased') then
-        mbus4_from := mbus4_now;
-        mbus4_to := '294276-12-31 23:59:59.999999Z'; -- the last one before infinity
-    elsif $3 = 'waiting' then
-        mbus4_from := 'infinity';
-    elsif $3 = 'ready' then
-        mbus4_to := mbus4_now;
-    end if;
-
-    for mbus4_row in
-        select m.*, mbus4.is_open(m.xmax, mbus4_base, mbus4_open) as held, m.xmax as holder
-        from mbus4.message m
-        where m.consumer_id = mbus4_place.id and m.available_at >= mbus4_from and m.available_at <= mbus4_to
-        order by m.available_at, m.id
-        limit mbus4_most
-    loop
-        exit when mbus4_given >= coalesce($4, 100);
-        mbus4_read := mbus4_read + 1;
-        mbus4_seen.state := mbus4.state_of(mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.delayed_until, mbus4_row.expires, mbus4_row.headers, mbus4_row.held, mbus4_now);
-        if mbus4_place.id = 1 and mbus4_seen.state = 'ready' then
-            mbus4_seen.state := 'dead';
-        end if;
-        continue when mbus4_seen.state <> $3;
-        continue when $3 = 'dead' and mbus4_consumer.id <> 1
-            and (mbus4_row.headers operator({{.Bound}}.->) 'destination'::text is distinct from mbus4_consumer.qname
-                 or coalesce(mbus4_row.headers operator({{.Bound}}.->) 'dmq.consumer'::text, 'default') <> mbus4_consumer.name);
-        mbus4_given := mbus4_given + 1;
-        if mbus4_row.held and mbus4_row.holder is distinct from mbus4_held_by then
-            select h.pid, h.username, h.application, h.gid, h.since into mbus4_holder from mbus4.holder_of(mbus4_row.holder) h;
-            mbus4_held_by := mbus4_row.holder;
-        end if;
-        mbus4_seen.iid := case when mbus4_row.iid is not null or isfinite(mbus4_row.available_at) -- else it is none of ours
-            then mbus4.iid_of(mbus4_row.iid, mbus4_place.qname, mbus4_row.available_at, mbus4_row.id) end;
-        mbus4_seen.since := case when mbus4_seen.state in ('ready', 'dead') then mbus4_row.available_at when mbus4_seen.state in ('delayed', 'waiting') then mbus4_row.added end;
-        mbus4_seen.until := case when mbus4_seen.state in ('delayed', 'leased') then mbus4_row.available_at else mbus4_row.expires end;
-        mbus4_seen.detail := case when mbus4_seen.state = 'dead' then mbus4_row.headers operator({{.Bound}}.->) 'dmq.error'::text end;
-        mbus4_seen.waits_for := case when mbus4_seen.state = 'waiting' then mbus4_row.after end;
-        mbus4_seen.attempt := case when mbus4_row.headers operator({{.Bound}}.->) 'retry.attempt'::text ~ '^[0-9]{1,8}$' then mbus4_row.headers operator({{.Bound}}.->) 'retry.attempt'::text end::int;
-        mbus4_seen.pid := null;
-        mbus4_seen.username := null;
-        mbus4_seen.application := null;
-        if mbus4_seen.state = 'held' then
-            mbus4_seen.since := mbus4_holder.since;
-            mbus4_seen.detail := 'the prepared transaction "' || mbus4_holder.gid || '" has it';
-            mbus4_seen.pid := mbus4_holder.pid;
-            mbus4_seen.username := mbus4_holder.username;
-            mbus4_seen.application := mbus4_holder.application;
-        end if;
-        mbus4_seen.added := mbus4_row.added;
-        mbus4_seen.headers := mbus4.headers_of(mbus4_place.qname, mbus4_row.added, mbus4_row.headers);
-        mbus4_seen.properties := mbus4_row.properties;
-        mbus4_seen.data := mbus4_row.data;
-        return next mbus4_seen;
-    end loop;
-    if mbus4_read >= mbus4_most and mbus4_given < coalesce($4, 100) then
-        raise notice 'after % messages that are not % the search was given up: there may be more', mbus4_read - mbus4_given, $3;
-    end if;
-end
+    with asked as materialized (
+        select c.*, case when c.id is not null then 0 else current_setting(case
+            when exists (select from mbus4.queue q where q.qname = lower($1 collate "C")) then format('queue "%s" has no consumer %s', $1, coalesce('"' || $2 || '"', 'null'))
+            else format('queue %s does not exist', coalesce('"' || $1 || '"', 'null')) end)::int end as there
+        from (select) one
+        left join mbus4.consumer c on c.qname = lower($1 collate "C") and c.name = lower($2 collate "C") and c.target is null
+    ), part as materialized ( -- of which consumer's messages, from when to when
+        select c.id, c.qname, a.id as of, a.qname as queue, a.name as consumer, clock_timestamp() as now,
+               case when $3 in ('delayed', 'leased') then clock_timestamp()
+                    when $3 = 'waiting' then 'infinity'
+                    else to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0) end as first,
+               case when $3 in ('delayed', 'leased') then '294276-12-31 23:59:59.999999Z' -- the last one before infinity
+                    when $3 = 'ready' then clock_timestamp()
+                    else 'infinity' end::timestamptz as last,
+               coalesce($4, 100) + 10000::bigint as most, pg_snapshot_xmax(pg_current_snapshot())::text::bigint as base,
+               array(select l.transactionid from pg_locks l where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted) as open
+        from asked a
+        join mbus4.consumer c on c.id = case when $3 = 'dead' then 1 else a.id end
+        where a.there = 0
+          and case when $3 not in ('ready', 'delayed', 'waiting', 'leased', 'held', 'expired', 'dead')
+              then format('"%s" is not a state of messages: ready, delayed, waiting, leased, held, expired, dead', left($3, 100))::int is null else true end
+    ), shown as materialized (
+        select p.qname as place, m.*
+        from part p
+        cross join lateral (
+            select m.*, case when p.id = 1 and m.state = 'ready' then 'dead' else m.state end as shown
+            from (
+                select m.*, mbus4.state_of(m.consumer_id, m.available_at, m.delayed_until, m.expires, m.headers, m.held, p.now) as state
+                from (
+                    select m.*, m.xmax as holder, mbus4.is_open(m.xmax, p.base, p.open) as held
+                    from mbus4.message m
+                    where m.consumer_id = p.id and m.available_at >= p.first and m.available_at <= p.last
+                    order by m.available_at, m.id
+                    limit p.most
+                ) m
+                offset 0
+            ) m
+        ) m
+        where ($3 is null or m.shown = $3)
+          and ($3 is distinct from 'dead' or p.of = 1
+               or m.headers operator({{.Bound}}.->) 'destination'::text = p.queue
+                  and coalesce(m.headers operator({{.Bound}}.->) 'dmq.consumer'::text, 'default') = p.consumer)
+        limit coalesce($4, 100)
+    ), holders as materialized (
+        select s.holder, h.pid, h.username, h.application, h.gid, h.since
+        from (select distinct s.holder from shown s where s.held) s
+        cross join lateral mbus4.holder_of(s.holder) h
+    )
+    (select case when s.iid is not null or isfinite(s.available_at) -- else it is none of ours
+                 then mbus4.iid_of(s.iid, s.place, s.available_at, s.id) end,
+            s.shown,
+            case when s.shown = 'held' then h.since when s.shown in ('ready', 'dead') then s.available_at when s.shown in ('delayed', 'waiting') then s.added end,
+            case when s.shown in ('delayed', 'leased') then s.available_at else s.expires end,
+            case when s.shown = 'held' then 'the prepared transaction "' || h.gid || '" has it' when s.shown = 'dead' then s.headers operator({{.Bound}}.->) 'dmq.error'::text end,
+            case when s.shown = 'waiting' then s.after end,
+            case when s.headers operator({{.Bound}}.->) 'retry.attempt'::text ~ '^[0-9]{1,8}$' then s.headers operator({{.Bound}}.->) 'retry.attempt'::text end::int,
+            h.pid, h.username, h.application, s.added, mbus4.headers_of(s.place, s.added, s.headers), s.properties, s.data
+     from shown s
+     left join holders h on h.holder = s.holder and s.shown = 'held'
+     order by s.available_at, s.id)
+    union all
+    (select null, null, null, null, format('after %s messages the search was given up: there may be more', r.read), null, null, null, null, null, null, null, null, null
+     from part p
+     cross join lateral (
+         select count(*) as read
+         from (
+             select from mbus4.message m
+             where m.consumer_id = p.id and m.available_at >= p.first and m.available_at <= p.last
+             order by m.available_at, m.id
+             limit case when (select count(*) from shown s) < coalesce($4, 100) then p.most else 0 end
+         ) m
+     ) r
+     where r.read = p.most)
 $$;
 revoke all on function mbus4.messages_of(text, text, text, integer) from public;
 
