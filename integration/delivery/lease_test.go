@@ -228,6 +228,16 @@ func TestRedrive(t *testing.T) {
 		s.Want(t, "c|∅\ndefault|two", "select headers->'dmq.consumer', headers->'dmq.iid' from mbus4.dmq order by 1")
 		s.Want(t, "2", "select mbus4.redrive('q')")
 		s.Want(t, "two|two", "select a.iid, b.iid from mbus4.consume('q') a, mbus4.consume('q', 'c') b")
+		// It waits again for what is undelivered, and takes the place of what has expired.
+		s.Want(t, "w", "select mbus4.post('r', '', 'consume_after=>{first}', iid => 'w')")
+		s.Want(t, "t", "select mbus4.fail(lease, 'bad') from mbus4.lease('r')")
+		s.Want(t, "first", "select mbus4.post('q', '', iid => 'first')")
+		s.Want(t, "w", "select mbus4.post('r', '', expires => '2001-01-01', iid => 'w')")
+		s.Want(t, "1", "select mbus4.redrive('r')")
+		s.Want(t, "waiting|{first}", "select state, waits_for from mbus4.why('w')")
+		s.Want(t, "", "select iid from mbus4.consume('r')")
+		s.Want(t, "first|first", "select a.iid, b.iid from mbus4.consume('q') a, mbus4.consume('q', 'c') b")
+		s.Want(t, "w", "select iid from mbus4.consume('r', wait => '20 s')")
 		// What was posted to dmq has nowhere to go, and what comes under a taken iid waits there.
 		s.Want(t, "x", "select mbus4.post_dmq('', iid => 'x')")
 		s.Want(t, "0", "select mbus4.redrive()")

@@ -399,7 +399,7 @@ as $$
         from (select distinct s.holder from shown s where s.held) s
         cross join lateral mbus4.holder_of(s.holder) h
     )
-    (select case when s.iid is not null or isfinite(s.available_at) -- else it is none of ours
+    (select case when s.iid is not null or s.available_at < '2200-01-01Z' -- else it is none of ours
                  then mbus4.iid_of(s.iid, s.place, s.available_at, s.id) end,
             s.shown,
             case when s.shown = 'held' then h.since when s.shown in ('ready', 'dead') then s.available_at when s.shown in ('delayed', 'waiting') then s.added end,

@@ -3,112 +3,140 @@
 -- expired, that nobody selects any more, or that were posted again under their iid: a NOTICE counts them, by what is in the way. A queue that is not there, and
 -- from which nothing came, is an error. call is the call's mark.
 --
--- Each is looked for by itself, from where the last one stood: there is one plan, however many lie there.
-create or replace function {{.Signature}} returns bigint language plpgsql volatile
-set plan_cache_mode = force_generic_plan set jit = off
+-- Each is looked for by itself, from where the last one stood, until so many can go: no more are locked. What a selector selects is read before:
+-- pg_catalog.ts_stat is how an expression runs a text of SQL. A CASE around IN keeps it from becoming a join: it is looked up in a hash table.
+create or replace function {{.Signature}} returns bigint language sql volatile
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $mbus4$
-#variable_conflict use_column
-declare
-    mbus4_row mbus4.message;
-    mbus4_message mbus4.qt_model;
-    mbus4_selector_id bigint;
-    mbus4_condition text;
-    mbus4_said int;
-    mbus4_at timestamptz := '-infinity';
-    mbus4_last bigint := 0;
-    mbus4_queue text;
-    mbus4_consumer text;
-    mbus4_ids bigint[];
-    mbus4_id bigint;
-    mbus4_iid text;
-    mbus4_headers {{.Hstore}}.hstore;
-    mbus4_now timestamptz;
-    mbus4_done bigint := 0;
-    mbus4_came boolean := false;
-    mbus4_gone bigint := 0;
-    mbus4_expired bigint := 0;
-    mbus4_unwanted bigint := 0;
-    mbus4_taken bigint := 0;
-begin
-    if $4 < 0 then
-        perform pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 2201W the number of messages must not be negative, but it is %s', $4), 2000)::int;
-    end if;
-    if pg_catalog.btrim($3, E' \t\r\n') <> '' then
-        select s.id, s.condition into mbus4_selector_id, mbus4_condition
+    with recursive asked as materialized (
+        select pg_catalog.lower($2 collate "C") as queue, s.condition, {{template "hint" .With "Number" "coalesce(c.hint, 1)"}} as low
         from (select $3 as text) a
-        {{template "selector_row" .With "Selector" "a.text"}};
-        if mbus4_selector_id is null then
-            perform mbus4.no_selector($1, $3);
-        end if;
-    end if;
-    while $4 is null or mbus4_done < $4 loop
-        select m.* into mbus4_row
-        from mbus4.message m
-        where m.consumer_id = 1 and (m.available_at, m.id) > (mbus4_at, mbus4_last) and m.available_at <= pg_catalog.clock_timestamp()
-        order by m.available_at, m.id
-        limit 1
-        for update skip locked;
-        exit when not found;
-        mbus4_at := mbus4_row.available_at;
-        mbus4_last := mbus4_row.id;
-        mbus4_queue := mbus4_row.headers operator({{.Hstore}}.->) 'destination'::text;
-        continue when mbus4_queue is null or mbus4_queue <> pg_catalog.lower($2 collate "C");
-        mbus4_came := true;
-        if mbus4_condition is not null then
-            mbus4_message := {{template "message" .With "Row" "mbus4_row" "Queue" "'dmq'"}};
-            execute 'select (' || mbus4_condition || ') from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' ||
-                ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message;
-            continue when mbus4_said is distinct from 1;
-        end if;
-
-        mbus4_consumer := mbus4_row.headers operator({{.Hstore}}.->) 'dmq.consumer'::text;
-        mbus4_iid := coalesce(mbus4_row.headers operator({{.Hstore}}.->) 'dmq.iid'::text, {{template "row_iid" .With "Row" "mbus4_row" "Queue" "'dmq'"}});
-        mbus4_headers := mbus4_row.headers operator({{.Hstore}}.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first',
-            'retry.last', 'retry.error'];
-        if mbus4_headers operator({{.Hstore}}.->) 'seenby'::text = array[pg_catalog.current_database()::text]::text then
-            mbus4_headers := mbus4_headers operator({{.Hstore}}.-) 'seenby'::text;
-        end if;
-        mbus4_ids := null;
-        if mbus4_queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = mbus4_queue) then
-            mbus4_gone := mbus4_gone + 1;
-        elsif mbus4_row.expires <= pg_catalog.clock_timestamp() then
-            mbus4_expired := mbus4_expired + 1;
-        else
-            mbus4_id := {{template "message_id" .With "Queue" "mbus4_queue" "Once" ""}};
-            mbus4_now := pg_catalog.clock_timestamp();
-            if mbus4_consumer is null then
-                select pg_catalog.array_agg(c.id) into mbus4_ids
-                from mbus4.consumer c
-                where c.qname = mbus4_queue and c.target is null
-                  and case when c.selector_id is null then true
-                           else mbus4.receives(c, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, null, false, null) end;
-                if mbus4_ids is null then
-                    mbus4_unwanted := mbus4_unwanted + 1;
-                end if;
-            else
-                select array[c.id] into mbus4_ids from mbus4.consumer c where c.qname = mbus4_queue and c.name = mbus4_consumer;
-                if mbus4_ids is null then
-                    mbus4_gone := mbus4_gone + 1;
-                end if;
-            end if;
-        end if;
-        continue when mbus4_ids is null;
-        begin
-            delete from mbus4.message m where m.consumer_id = 1 and m.available_at = mbus4_at and m.id = mbus4_last;
-            perform {{.PostGiven}}($1, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, mbus4_ids, false);
-            mbus4_done := mbus4_done + 1;
-        exception when unique_violation or invalid_text_representation then
-            mbus4_taken := mbus4_taken + 1;
-        end;
-    end loop;
-    if $2 is not null and not mbus4_came and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C")) then
-        perform pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue "%s" does not exist', $2), 2000)::int;
-    end if;
-    if mbus4_gone + mbus4_expired + mbus4_unwanted + mbus4_taken > 0 then
-        raise notice 'messages that stay in dmq: %', pg_catalog.concat_ws(', ', nullif(mbus4_gone, 0) || ' whose queue or consumer is gone',
-            nullif(mbus4_expired, 0) || ' that expired', nullif(mbus4_unwanted, 0) || ' that no consumer selects',
-            nullif(mbus4_taken, 0) || ' whose iid the consumer has again or whose headers cannot be read');
-    end if;
-    return mbus4_done;
-end
+        {{template "selector_row" .With "Selector" "a.text"}} and pg_catalog.btrim(a.text, E' \t\r\n') <> ''
+        join mbus4.consumer c on c.id = 1
+        where case when $4 < 0 then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 2201W the number of messages must not be negative, but it is %s', $4), 2000)::int = 0
+                   when s.id is null and pg_catalog.btrim(a.text, E' \t\r\n') <> '' then mbus4.no_selector($1, $3) = 0
+                   else true end
+    ), selected as materialized (
+        select w.word::text::tid as place
+        from asked a
+        cross join lateral pg_catalog.ts_stat(pg_catalog.format($text$
+            select pg_catalog.array_to_tsvector(array[m.ctid::text])
+            from mbus4.message m
+            cross join lateral (select ({{template "message" .With "Row" "m" "Queue" "'dmq'"}}).* offset 0) t
+            where m.consumer_id = 1 and m.available_at <= pg_catalog.clock_timestamp() and %s = 1$text$, a.condition)) w
+        where a.condition is not null
+    ), looked (n, at, id, can_go, place, queue, iid, stays, new, now, expires, headers, properties, data, deps, ids) as (
+        select 0::bigint, a.low, 0::bigint, 0::bigint, null::tid, null::text, null::text collate "C", null::text, null::bigint, null::timestamptz, null::timestamptz,
+               (null::mbus4.message).headers, (null::mbus4.message).properties, (null::mbus4.message).data, null::text[], null::bigint[]
+        from asked a
+        union all
+        select l.n + 1, d.available_at, d.id, l.can_go + case when d.stays is null then 1 else 0 end, d.place, d.queue, d.own_iid, d.stays, d.new, d.now, d.expires,
+               d.now_headers, d.properties, d.data, d.deps, d.ids
+        from looked l
+        cross join lateral (
+            select d.*, case when d.no_way is not null then d.no_way
+                             when d.ids = '{}' then case when d.consumer is null then 'unwanted' else 'gone' end
+                             when not exists (
+                                 select from pg_catalog.unnest(d.ids) c (id)
+                                 where not exists (select from mbus4.message o where o.iid = d.own_iid and o.consumer_id = c.id and {{template "unexpired" .With "Row" "o"}})
+                             ) then 'taken' end as stays
+            from (
+                select d.*, case when d.no_way is null then array(
+                    select c.id
+                    from mbus4.consumer c
+                    where c.qname = d.queue and c.target is null
+                      and case when d.consumer is not null then c.name = d.consumer
+                               when c.selector_id is null then true
+                               else mbus4.receives(c, d.queue, d.new, d.now, d.own_iid, null, d.expires, d.now_headers, d.properties, d.data, null, false, null) end
+                ) end as ids
+                from (
+                    select d.*, case when d.new > 0 then pg_catalog.clock_timestamp() end as now
+                    from (
+                        select d.*, case when d.no_way is null then {{template "message_id" .With "Queue" "d.queue" "Once" ""}} end as new
+                        from (
+                            select d.*, case
+                                       when d.queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = d.queue) then 'gone'
+                                       when d.expires <= pg_catalog.clock_timestamp() then 'expired'
+                                       when d.seen is not null and mbus4.array_of(d.seen) is null or d.wanted is not null and d.deps is null then 'taken' end as no_way,
+                                   case when d.seen is null then d.kept operator({{.Hstore}}.-) 'seenby'::text
+                                        else d.kept operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text, pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::text)::text) end as now_headers
+                            from (
+                                select m.*, m.headers operator({{.Hstore}}.->) 'destination'::text as queue, m.headers operator({{.Hstore}}.->) 'dmq.consumer'::text as consumer,
+                                       coalesce(m.headers operator({{.Hstore}}.->) 'dmq.iid'::text, {{template "row_iid" .With "Row" "m" "Queue" "'dmq'"}}) as own_iid,
+                                       m.headers operator({{.Hstore}}.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first', 'retry.last', 'retry.error'] as kept,
+                                       nullif(m.headers operator({{.Hstore}}.->) 'seenby'::text, array[pg_catalog.current_database()::text]::text) as seen,
+                                       m.headers operator({{.Hstore}}.->) 'consume_after'::text as wanted, mbus4.array_of(m.headers operator({{.Hstore}}.->) 'consume_after'::text) as deps
+                                from (
+                                    select m.ctid as place, m.*
+                                    from mbus4.message m
+                                    where m.consumer_id = 1 and (m.available_at, m.id) > (l.at, l.id) and m.available_at <= pg_catalog.clock_timestamp()
+                                      and case when (select a.queue from asked a) is null then m.headers operator({{.Hstore}}.->) 'destination'::text is not null
+                                               else m.headers operator({{.Hstore}}.->) 'destination'::text = (select a.queue from asked a) end
+                                      and ((select a.condition from asked a) is null or m.ctid in (select s.place from selected s))
+                                    order by m.available_at, m.id
+                                    limit 1
+                                    for update skip locked
+                                ) m
+                            ) d
+                            offset 0
+                        ) d
+                        offset 0
+                    ) d
+                    offset 0
+                ) d
+                offset 0
+            ) d
+            offset 0
+        ) d
+        where $4 is null or l.can_go < $4
+    ), going as materialized (
+        select l.*, exists (select from pg_catalog.unnest(l.deps) d (iid) cross join lateral mbus4.undelivered(d.iid)) as parked
+        from looked l
+        where l.n > 0 and l.stays is null
+    ), old as (
+        delete from mbus4.message m
+        using going g
+        where m.iid = g.iid and m.consumer_id + 0 = any(g.ids) and m.expires <= g.now and m.consumer_id <> 1 and {{template "unleased" .With "Row" "m"}}
+        returning 1
+    ), stored as (
+        insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, headers, properties, data, after)
+        select g.new, c.id, case when g.parked then 'infinity' else g.now end, g.now, g.iid, g.expires, g.headers, g.properties, g.data, nullif(g.deps, '{}')
+        from going g
+        cross join pg_catalog.unnest(g.ids) c (id)
+        where (select pg_catalog.count(*) from old) >= 0
+          and (
+            select 1
+            from mbus4.places_of_iid(g.iid) i
+            join mbus4.message o on o.consumer_id = c.id and o.available_at = i.available_at and o.id = i.id
+            where i.queue = g.queue and o.iid is null
+            for key share of o) is null
+        on conflict (iid, consumer_id) where iid is not null do nothing
+        returning id, consumer_id
+    ), went as materialized (
+        select g.place from going g where case when g.new in (select s.id from stored s) then true end
+    ), waits as (
+        insert into mbus4.waiting (dep, consumer_id, id)
+        select d.dep, c.id, g.new
+        from going g
+        cross join pg_catalog.unnest(g.deps) d (dep)
+        cross join pg_catalog.unnest(g.ids) c (id)
+        where g.parked and d.dep is not null and case when (g.new, c.id) in (select s.id, s.consumer_id from stored s) then true end
+        on conflict do nothing
+    ), removed as (
+        delete from mbus4.message m where m.ctid = any(array(select w.place from went w))
+    ), counted as (
+        select pg_catalog.count(*) filter (where l.n > 0) as looked, pg_catalog.count(*) filter (where l.stays = 'gone') as gone, pg_catalog.count(*) filter (where l.stays = 'expired') as expired,
+               pg_catalog.count(*) filter (where l.stays = 'unwanted') as unwanted, pg_catalog.count(*) filter (where l.n > 0 and coalesce(l.stays, 'taken') = 'taken') - g.went as taken, g.went
+        from looked l
+        cross join (select pg_catalog.count(*) as went from went) g
+        group by g.went
+    ), told as (
+        select c.looked, c.went, nullif(pg_catalog.concat_ws(', ', nullif(c.gone, 0) || ' whose queue or consumer is gone', nullif(c.expired, 0) || ' that expired',
+                   nullif(c.unwanted, 0) || ' that no consumer selects', nullif(c.taken, 0) || ' whose iid the consumer has again or whose headers cannot be read'), '') as staying
+        from counted c
+    )
+    select case when t.looked = 0 and $2 is not null and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+                    then pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue "%s" does not exist', $2), 2000)::int
+                when t.staying is null or {{template "notice" .With "Text" "'00000 messages that stay in dmq: ' || t.staying"}} then t.went end
+    from told t
 $mbus4$

@@ -1563,11 +1563,343 @@ select case
     ) > 0
         then ''::void
 end as "alter_consumer",
-    mbus4.at_redrive_10aa3a0f('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
+    mbus4.at_redrive_81b75aea('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
 -- where there is in the database:
-create or replace function mbus4.at_redrive_10aa3a0f(call text, qname text, selector text, amt int) returns bigint language plpgsql volatile
-set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_row mbus4.message; mbus4_message mbus4.qt_model; mbus4_selector_id bigint; mbus4_condition text; mbus4_said int; mbus4_at timestamptz := '-infinity'; mbus4_last bigint := 0; mbus4_queue text; mbus4_consumer text; mbus4_ids bigint[]; mbus4_id bigint; mbus4_iid text; mbus4_headers mbus4_hstore.hstore; mbus4_now timestamptz; mbus4_done bigint := 0; mbus4_came boolean := false; mbus4_gone bigint := 0; mbus4_expired bigint := 0; mbus4_unwanted bigint := 0; mbus4_taken bigint := 0; begin if $4 < 0 then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 2201W the number of messages must not be negative, but it is %s', $4), 2000)::int; end if; if pg_catalog.btrim($3, E' \t\r\n') <> '' then select s.id, s.condition into mbus4_selector_id, mbus4_condition from (select $3 as text) a left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.text, 'UTF8')), 16))::bit(64)::bigint and s.text = a.text and s.refused is null; if mbus4_selector_id is null then perform mbus4.no_selector($1, $3); end if; end if; while $4 is null or mbus4_done < $4 loop select m.* into mbus4_row from mbus4.message m where m.consumer_id = 1 and (m.available_at, m.id) > (mbus4_at, mbus4_last) and m.available_at <= pg_catalog.clock_timestamp() order by m.available_at, m.id limit 1 for update skip locked; exit when not found; mbus4_at := mbus4_row.available_at; mbus4_last := mbus4_row.id; mbus4_queue := mbus4_row.headers operator(mbus4_hstore.->) 'destination'::text; continue when mbus4_queue is null or mbus4_queue <> pg_catalog.lower($2 collate "C"); mbus4_came := true; if mbus4_condition is not null then mbus4_message := row(mbus4_row.id, mbus4_row.added::timestamp, coalesce(mbus4_row.iid, 'dmq' || '.' || pg_catalog.current_database() || '.' || case when mbus4_row.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_row.available_at) * 1000000)::bigint::text when mbus4_row.available_at < '2200-01-01Z' then (extract(epoch from mbus4_row.available_at) * 1000000)::bigint::text else '' end || mbus4_row.id) collate pg_catalog."default", coalesce(mbus4_row.delayed_until, mbus4_row.added)::timestamp, mbus4_row.expires::timestamp, coalesce(mbus4_row.received, '{}'), mbus4_hstore.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', 'dmq', 'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then mbus4_row.added::timestamp::text else mbus4.time_text(mbus4_row.added::timestamp) end, 'destination', 'dmq'] || case when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq'] end) operator(mbus4_hstore.||) coalesce(mbus4_row.headers operator(mbus4_hstore.||) case when mbus4_row.consumer_id = 1 and mbus4_hstore.exist(mbus4_row.headers, 'destination') then '' else mbus4_hstore.hstore(array['destination', 'dmq'] || case when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq'] end) end, ''), mbus4_row.properties, mbus4_row.data)::mbus4.qt_model; execute 'select (' || mbus4_condition || ') from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; continue when mbus4_said is distinct from 1; end if; mbus4_consumer := mbus4_row.headers operator(mbus4_hstore.->) 'dmq.consumer'::text; mbus4_iid := coalesce(mbus4_row.headers operator(mbus4_hstore.->) 'dmq.iid'::text, coalesce(mbus4_row.iid, 'dmq' || '.' || pg_catalog.current_database() || '.' || case when mbus4_row.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_row.available_at) * 1000000)::bigint::text when mbus4_row.available_at < '2200-01-01Z' then (extract(epoch from mbus4_row.available_at) * 1000000)::bigint::text else '' end || mbus4_row.id)); mbus4_headers := mbus4_row.headers operator(mbus4_hstore.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first', 'retry.last', 'retry.error']; if mbus4_headers operator(mbus4_hstore.->) 'seenby'::text = array[pg_catalog.current_database()::text]::text then mbus4_headers := mbus4_headers operator(mbus4_hstore.-) 'seenby'::text; end if; mbus4_ids := null; if mbus4_queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = mbus4_queue) then mbus4_gone := mbus4_gone + 1; elsif mbus4_row.expires <= pg_catalog.clock_timestamp() then mbus4_expired := mbus4_expired + 1; else mbus4_id := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_queue) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_now := pg_catalog.clock_timestamp(); if mbus4_consumer is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and case when c.selector_id is null then true else mbus4.receives(c, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, null, false, null) end; if mbus4_ids is null then mbus4_unwanted := mbus4_unwanted + 1; end if; else select array[c.id] into mbus4_ids from mbus4.consumer c where c.qname = mbus4_queue and c.name = mbus4_consumer; if mbus4_ids is null then mbus4_gone := mbus4_gone + 1; end if; end if; end if; continue when mbus4_ids is null; begin delete from mbus4.message m where m.consumer_id = 1 and m.available_at = mbus4_at and m.id = mbus4_last; perform mbus4.at_post_given_f86b2bd8($1, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, mbus4_ids, false); mbus4_done := mbus4_done + 1; exception when unique_violation or invalid_text_representation then mbus4_taken := mbus4_taken + 1; end; end loop; if $2 is not null and not mbus4_came and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C")) then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" does not exist', $2), 2000)::int; end if; if mbus4_gone + mbus4_expired + mbus4_unwanted + mbus4_taken > 0 then raise notice 'messages that stay in dmq: %', pg_catalog.concat_ws(', ', nullif(mbus4_gone, 0) || ' whose queue or consumer is gone', nullif(mbus4_expired, 0) || ' that expired', nullif(mbus4_unwanted, 0) || ' that no consumer selects', nullif(mbus4_taken, 0) || ' whose iid the consumer has again or whose headers cannot be read'); end if; return mbus4_done; end $mbus4$;
+create or replace function mbus4.at_redrive_81b75aea(call text, qname text, selector text, amt int) returns bigint language sql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off as $mbus4$
+ with recursive asked as materialized (
+     select pg_catalog.lower($2 collate "C") as queue,
+         s.condition,
+         pg_catalog.to_timestamp(
+             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, 1))::regclass), 0) / 1000000.0::float8
+         ) as low
+     from (select $3 as text) a
+     left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.text, 'UTF8')), 16))::bit(
+         64
+     )::bigint
+         and s.text = a.text
+         and s.refused is null
+         and pg_catalog.btrim(a.text, E' \t\r\n') <> ''
+     join mbus4.consumer c on c.id = 1
+     where case
+         when $4 < 0
+             then pg_catalog.left(
+                 pg_catalog.format('mbus4-error '||$1||' 2201W the number of messages must not be negative, but it is %s', $4),
+                 2000
+             )::int = 0
+         when s.id is null and pg_catalog.btrim(a.text, E' \t\r\n') <> '' then mbus4.no_selector($1, $3) = 0
+         else true
+     end
+ ),
+ selected as materialized (
+     select w.word::text::tid as place
+     from asked a
+     cross join lateral pg_catalog.ts_stat(
+         pg_catalog.format(
+             $text$
+ select pg_catalog.array_to_tsvector(array[m.ctid::text])
+ from mbus4.message m
+ cross join lateral (
+     select (
+         row(
+             m.id, m.added::timestamp,
+             coalesce(
+                 m.iid,
+                 'dmq' || '.' || pg_catalog.current_database() || '.' || case
+                     when m.available_at < '2038-01-01Z'
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                     when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                     else ''
+                 end || m.id
+             ) collate pg_catalog."default",
+             coalesce(m.delayed_until, m.added)::timestamp,
+             m.expires::timestamp, coalesce(m.received, '{}'),
+             mbus4_hstore.hstore(
+                 array[
+                     'source_db', pg_catalog.current_database()::text, 'destination_queue', 'dmq', 'seenby',
+                     array[pg_catalog.current_database()::text]::text,
+                     'enqueue_time',
+                     case
+                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
+                         else mbus4.time_text(m.added::timestamp)
+                     end,
+                     'destination', 'dmq'
+                 ] || case
+                     when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq']
+                 end
+             )
+                 operator(mbus4_hstore.||) coalesce(
+                     m.headers
+                         operator(mbus4_hstore.||) case
+                             when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
+                             else mbus4_hstore.hstore(
+                                 array['destination', 'dmq'] || case
+                                     when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq']
+                                 end
+                             )
+                         end,
+                     ''
+                 ),
+             m.properties, m.data
+         )::mbus4.qt_model
+     ).*
+     offset 0
+ ) t
+ where m.consumer_id = 1 and m.available_at <= pg_catalog.clock_timestamp() and %s = 1
+             $text$,
+             a.condition
+         )
+     ) w
+     where a.condition is not null
+ ),
+ looked (n, at, id, can_go, place, queue, iid, stays, new, now, expires, headers, properties, data, deps, ids) as (
+     select 0::bigint, a.low, 0::bigint, 0::bigint, null::tid, null::text, null::text collate "C", null::text, null::bigint,
+         null::timestamptz, null::timestamptz, (null::mbus4.message).headers, (null::mbus4.message).properties,
+         (null::mbus4.message).data, null::text[], null::bigint[]
+     from asked a
+     union all select l.n + 1, d.available_at, d.id,
+         l.can_go + case when d.stays is null then 1 else 0 end,
+         d.place, d.queue, d.own_iid, d.stays, d.new, d.now, d.expires, d.now_headers, d.properties, d.data, d.deps, d.ids
+     from looked l
+     cross join lateral (
+         select d.*,
+             case
+                 when d.no_way is not null then d.no_way
+                 when d.ids = '{}' then case when d.consumer is null then 'unwanted' else 'gone' end
+                 when not exists (
+                     select
+                     from pg_catalog.unnest(d.ids) c (id)
+                     where not exists (
+                         select
+                         from mbus4.message o
+                         where o.iid = d.own_iid
+                             and o.consumer_id = c.id
+                             and (
+                                 o.expires is null
+                                     or o.expires > pg_catalog.clock_timestamp()
+                                     or o.consumer_id = 1
+                                     or not (
+                                         not (
+                                             o.available_at > pg_catalog.clock_timestamp()
+                                                 and o.available_at < 'infinity'
+                                                 and mbus4.is_leased(o.available_at, o.delayed_until, o.headers)
+                                         )
+                                     )
+                             )
+                     )
+                 )
+                     then 'taken'
+             end as stays
+         from (
+             select d.*,
+                 case
+                     when d.no_way is null
+                         then array(
+                             select c.id
+                             from mbus4.consumer c
+                             where c.qname = d.queue
+                                 and c.target is null
+                                 and case
+                                     when d.consumer is not null then c.name = d.consumer
+                                     when c.selector_id is null then true
+                                     else mbus4.receives(
+                                         c, d.queue, d.new, d.now, d.own_iid, null, d.expires, d.now_headers, d.properties,
+                                         d.data, null, false, null
+                                     )
+                                 end
+                         )
+                 end as ids
+             from (
+                 select d.*, case when d.new > 0 then pg_catalog.clock_timestamp() end as now
+                 from (
+                     select d.*,
+                         case
+                             when d.no_way is null
+                                 then case
+                                     when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                         1835169140, pg_catalog.hashtext(d.queue) & 63
+                                     )
+                                         then pg_catalog.nextval('mbus4.post_id')
+                                     when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                                 end
+                         end as new
+                     from (
+                         select d.*,
+                             case
+                                 when d.queue = 'dmq'
+                                     or not exists (select from mbus4.queue q where q.qname = d.queue)
+                                     then 'gone'
+                                 when d.expires <= pg_catalog.clock_timestamp() then 'expired'
+                                 when d.seen is not null
+                                     and mbus4.array_of(d.seen) is null
+                                     or d.wanted is not null
+                                     and d.deps is null
+                                     then 'taken'
+                             end as no_way,
+                             case
+                                 when d.seen is null then d.kept operator(mbus4_hstore.-) 'seenby'::text
+                                 else d.kept
+                                     operator(mbus4_hstore.||) mbus4_hstore.hstore(
+                                         'seenby'::text,
+                                         pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::text)::text
+                                     )
+                             end as now_headers
+                         from (
+                             select m.*,
+                                 m.headers operator(mbus4_hstore.->) 'destination'::text as queue,
+                                 m.headers operator(mbus4_hstore.->) 'dmq.consumer'::text as consumer,
+                                 coalesce(
+                                     m.headers operator(mbus4_hstore.->) 'dmq.iid'::text,
+                                     coalesce(
+                                         m.iid,
+                                         'dmq' || '.' || pg_catalog.current_database() || '.' || case
+                                             when m.available_at < '2038-01-01Z'
+                                                 then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                                             when m.available_at < '2200-01-01Z'
+                                                 then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                                             else ''
+                                         end || m.id
+                                     )
+                                 ) as own_iid,
+                                 m.headers
+                                     operator(mbus4_hstore.-) array[
+                                         'destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt',
+                                         'retry.first', 'retry.last', 'retry.error'
+                                     ] as kept,
+                                 nullif(
+                                     m.headers operator(mbus4_hstore.->) 'seenby'::text,
+                                     array[pg_catalog.current_database()::text]::text
+                                 ) as seen,
+                                 m.headers operator(mbus4_hstore.->) 'consume_after'::text as wanted,
+                                 mbus4.array_of(m.headers operator(mbus4_hstore.->) 'consume_after'::text) as deps
+                             from (
+                                 select m.ctid as place, m.*
+                                 from mbus4.message m
+                                 where m.consumer_id = 1
+                                     and (m.available_at, m.id) > (l.at, l.id)
+                                     and m.available_at <= pg_catalog.clock_timestamp()
+                                     and case
+                                         when (select a.queue from asked a) is null
+                                             then m.headers operator(mbus4_hstore.->) 'destination'::text is not null
+                                         else m.headers
+                                             operator(mbus4_hstore.->) 'destination'::text = (select a.queue from asked a)
+                                     end
+                                     and ((select a.condition from asked a) is null or m.ctid in (select s.place from selected s))
+                                 order by m.available_at, m.id
+                                 limit 1
+                                 for update skip locked
+                             ) m
+                         ) d
+                         offset 0
+                     ) d
+                     offset 0
+                 ) d
+                 offset 0
+             ) d
+             offset 0
+         ) d
+         offset 0
+     ) d
+     where $4 is null or l.can_go < $4
+ ),
+ going as materialized (
+     select l.*, exists (select from pg_catalog.unnest(l.deps) d (iid) cross join lateral mbus4.undelivered(d.iid)) as parked
+     from looked l
+     where l.n > 0 and l.stays is null
+ ),
+ old as (
+     delete from mbus4.message m using going g
+     where m.iid = g.iid
+         and m.consumer_id + 0 = any(g.ids)
+         and m.expires <= g.now
+         and m.consumer_id <> 1
+         and not (
+             m.available_at > pg_catalog.clock_timestamp()
+                 and m.available_at < 'infinity'
+                 and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+         )
+     returning 1
+ ),
+ stored as (
+     insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, headers, properties, data, after)
+     select g.new, c.id,
+         case when g.parked then 'infinity' else g.now end,
+         g.now, g.iid, g.expires, g.headers, g.properties, g.data, nullif(g.deps, '{}')
+     from going g
+     cross join pg_catalog.unnest(g.ids) c (id)
+     where (select pg_catalog.count(*) from old) >= 0
+         and (
+             select 1
+             from mbus4.places_of_iid(g.iid) i
+             join mbus4.message o on o.consumer_id = c.id and o.available_at = i.available_at and o.id = i.id
+             where i.queue = g.queue and o.iid is null
+             for key share of o
+         ) is null
+     on conflict (iid, consumer_id)
+     where iid is not null do nothing
+     returning id, consumer_id
+ ),
+ went as materialized (select g.place from going g where case when g.new in (select s.id from stored s) then true end),
+ waits as (
+     insert into mbus4.waiting (dep, consumer_id, id)
+     select d.dep, c.id, g.new
+     from going g
+     cross join pg_catalog.unnest(g.deps) d (dep)
+     cross join pg_catalog.unnest(g.ids) c (id)
+     where g.parked and d.dep is not null and case when (g.new, c.id) in (select s.id, s.consumer_id from stored s) then true end
+     on conflict do nothing
+ ),
+ removed as (delete from mbus4.message m where m.ctid = any(array(select w.place from went w))),
+ counted as (
+     select pg_catalog.count(*) filter (where l.n > 0) as looked,
+         pg_catalog.count(*) filter (where l.stays = 'gone') as gone,
+         pg_catalog.count(*) filter (where l.stays = 'expired') as expired,
+         pg_catalog.count(*) filter (where l.stays = 'unwanted') as unwanted,
+         pg_catalog.count(*) filter (where l.n > 0 and coalesce(l.stays, 'taken') = 'taken') - g.went as taken,
+         g.went
+     from looked l
+     cross join (select pg_catalog.count(*) as went from went) g
+     group by g.went
+ ),
+ told as (
+     select c.looked, c.went,
+         nullif(
+             pg_catalog.concat_ws(
+                 ', ',
+                 nullif(c.gone, 0) || ' whose queue or consumer is gone',
+                 nullif(c.expired, 0) || ' that expired',
+                 nullif(c.unwanted, 0) || ' that no consumer selects',
+                 nullif(c.taken, 0) || ' whose iid the consumer has again or whose headers cannot be read'
+             ),
+             ''
+         ) as staying
+     from counted c
+ )
+ select case
+     when t.looked = 0
+         and $2 is not null
+         and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+         then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" does not exist', $2), 2000)::int
+     when t.staying is null
+         or pg_catalog.to_tsquery(
+             'simple',
+             pg_catalog.translate(
+                 (
+                     'x' || pg_catalog.encode(
+                         pg_catalog.convert_to('m4 '||$1||' ' || '00000 messages that stay in dmq: ' || t.staying, 'UTF8'), 'hex'
+                     )
+                 )::varbit::text,
+                 '01', E' \t'
+             )
+         ) is not null
+         then t.went
+ end
+ from told t
+$mbus4$;
 -- where there is in the database:
 create or replace function mbus4.at_alter_consumer_9b88d3ee(
     call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval
