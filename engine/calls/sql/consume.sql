@@ -10,9 +10,9 @@
     where m.ctid = any(array(
         select x.ctid
         from (
-            select c.id >> 12 as id, c.amt, c.now, {{template "hint" .With "Number" "(c.id & 4095)"}} as low
+            select c.id >> 12 as id, c.amt, c.now, {{template "hint" .With "Number" "(c.id & 4095::bigint)"}} as low
             from (
-                select {{template "consumer" .With "Args" "a" "ID" (print "(select " .Receiver ` << 12 | coalesce(c.hint, c.id % 128) from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C"))`)}} as id,
+                select {{template "consumer" .With "Args" "a" "ID" (print "(select " .Receiver ` << 12 | coalesce(c.hint, c.id % 128::bigint) from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C"))`)}} as id,
                        {{if .Many}}{{template "amount" .With "Args" "a"}}{{else}}1{{end}} as amt,
                        pg_catalog.clock_timestamp() as now
                 from {{.Call}}_args a

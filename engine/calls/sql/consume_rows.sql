@@ -3,7 +3,7 @@
 {{- $queue := print "(select t.queue from " .Call "_wanted t where t.id = m.consumer_id)"}}
 {{.Call}}_consumer as materialized (
     select a.n, {{if .Many}}coalesce({{template "amount" .With "Args" "a"}}, 1000000000000){{else}}1{{end}} as amt, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id,
-           coalesce(c.hint, c.id % 128) as hint
+           coalesce(c.hint, c.id % 128::bigint) as hint
     from {{.Call}}_args a
     left join lateral (
         select * from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C") offset 0

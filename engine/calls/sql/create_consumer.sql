@@ -32,7 +32,7 @@
     where case when c.id is null
                    then pg_catalog.left(pg_catalog.format('mbus4-error {{.Mark}} 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname), 2000)::int = 0
                -- Consuming needs no index of its own; whoever wants one all the same gets its text.
-               when v.noindex then {{template "notice" .With "Text" "'00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id"}}
+               when v.noindex then {{template "notice" .With "Text" "'00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id::text"}}
                else true
           end
 ),

@@ -8,7 +8,7 @@
 {{.Call}}_consumer as materialized (
     select k.*, array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 16)) w) as tids
     from (
-        select {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}} as low, c.qname as queue, a.selector
+        select {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128::bigint)"}} as low, c.qname as queue, a.selector
         from {{.Call}}_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
         offset 0

@@ -3,7 +3,7 @@
 {{- $queue := print "(select t.queue from " .Call "_wanted t where t.id = m.consumer_id limit 1)"}}
 {{.Call}}_consumer as materialized (
     select a.n, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id,
-           coalesce(c.hint, c.id % 128) as hint, coalesce(a.selector, '') as selector
+           coalesce(c.hint, c.id % 128::bigint) as hint, coalesce(a.selector, '') as selector
     from {{.Call}}_args a
     left join lateral (
         select * from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C") offset 0

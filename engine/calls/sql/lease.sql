@@ -3,7 +3,7 @@
 -- time, and what they were is visible until that is committed, so no hint can pass them (see engine/housekeeping/hinter.go).
 {{- $queue := print "(select k.queue from " .Call "_consumer k)"}}
 {{.Call}}_consumer as materialized (
-    select {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id, c.qname as queue, coalesce(c.hint, c.id % 128) as hint, {{if .GivesAmount}}{{template "amount" .With "Args" "a"}}{{else}}1{{end}} as amt,
+    select {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id, c.qname as queue, coalesce(c.hint, c.id % 128::bigint) as hint, {{if .GivesAmount}}{{template "amount" .With "Args" "a"}}{{else}}1{{end}} as amt,
            {{template "lease_length" .With "Given" "a.lease" "Args" "a" "Row" "c"}} as lease, {{template "policy" .With "Row" "c" "What" "max_attempts"}} as most,
            pg_catalog.clock_timestamp() as now, {{template "told" .}} as told
     from {{.Call}}_args a

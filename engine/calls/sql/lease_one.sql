@@ -16,7 +16,7 @@
             select case when c.ctid is null then {{.NoConsumer}}('{{.MarkOf "a"}}', a.qname, a.cname){{if .GivesLease}}
                         when (({{.Arg "lease"}}) between interval '1 millisecond' and interval '365 days') is false then (extract(epoch from {{template "lease_length" .With "Given" (print "(" (.Arg "lease") ")") "Args" "a" "Row" "" "ID" "c.id"}}))::bigint
                        {{end}} else {{.Receiver}} end as id, {{template "policy" .With "Row" "c" "What" "max_attempts"}} as most,
-                   {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}} as low, pg_catalog.clock_timestamp() as now
+                   {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128::bigint)"}} as low, pg_catalog.clock_timestamp() as now
             from {{.Call}}_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
             offset 0

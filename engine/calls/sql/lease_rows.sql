@@ -3,7 +3,7 @@
 {{- $queue := print "(select t.queue from " .Call "_wanted t where t.id = m.consumer_id)"}}
 {{.Call}}_consumer as materialized (
     select a.n, coalesce({{template "amount" .With "Args" "a"}}, 1000000000000) as amt, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id,
-           coalesce(c.hint, c.id % 128) as hint, {{template "lease_length" .With "Given" "a.lease" "Args" "a" "Row" "c"}} as lease,
+           coalesce(c.hint, c.id % 128::bigint) as hint, {{template "lease_length" .With "Given" "a.lease" "Args" "a" "Row" "c"}} as lease,
            {{template "policy" .With "Row" "c" "What" "max_attempts"}} as most
     from {{.Call}}_args a
     left join lateral (

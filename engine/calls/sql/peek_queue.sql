@@ -9,7 +9,7 @@
             select from mbus4.consumer c
             cross join lateral (
                 select from mbus4.message m
-                where m.consumer_id = c.id and m.available_at >= (select {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}}) and {{template "unexpired" .With "Row" "m"}}
+                where m.consumer_id = c.id and m.available_at >= (select {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128::bigint)"}}) and {{template "unexpired" .With "Row" "m"}}
                 order by m.available_at
                 limit 1
             ) m

@@ -11,11 +11,11 @@
 {{- $noHeaders = print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'Redeploy', case when w.queue = 'dmq' then 'consume_after' end]"}}
 {{- end}}
 {{- $iid := "p.given"}}
-{{- if $waits}}{{$iid = "p.given, case when pg_catalog.cardinality(p.after) > 0 then p.queue || '.' || pg_catalog.current_database() || '.' || p.id end"}}{{end}}
+{{- if $waits}}{{$iid = "p.given, case when pg_catalog.cardinality(p.after) > 0 then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text end"}}{{end}}
 {{- $after := "null"}}
 {{- $parked := "false"}}
 {{- if $waits}}{{$after = "nullif(p.after, '{}')"}}{{$parked = "p.waits"}}{{end}}
-{{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
+{{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
 {{- $free := "not exists (select from mbus4.message m where m.iid = w.given)"}}
 {{- if .Rows}}
 {{- $free = print .Hstore ".exist((select t.iids from " .Call "_taken t), w.given) is not true"}}

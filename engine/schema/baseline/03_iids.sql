@@ -11,11 +11,11 @@ create function mbus4.places_of_iid(iid text, out queue text, out available_at t
 language sql stable parallel safe rows 1
 as $$
     select pg_catalog.left(iid, -(pg_catalog.length(n) + 2 + pg_catalog.length(pg_catalog.current_database()))),
-           timestamptz 'epoch' + pg_catalog.left(n, 16)::bigint * interval '1 microsecond',
+           timestamptz 'epoch' + pg_catalog.left(n, 16)::bigint::float8 * interval '1 microsecond',
            pg_catalog.substr(n, 17)::bigint
     from pg_catalog.substring(iid, '[.]([1-9][0-9]{15}[1-9][0-9]{0,17})$') n
     where pg_catalog.right(iid, pg_catalog.length(n) + 2 + pg_catalog.length(pg_catalog.current_database()))
-        = '.' || pg_catalog.current_database() || '.' || n
+        = '.' || pg_catalog.current_database()::text || '.' || n
 $$;
 
 -- Of a message that cannot be delivered yet: whether that is because somebody has a lease on it. What was delayed by who posted it or by
@@ -79,7 +79,7 @@ $$;
 create function mbus4.iid_of(iid text, queue text, available_at timestamptz, id bigint) returns text
 language sql stable
 as $$
-    select coalesce($1, $2 || '.' || pg_catalog.current_database() || '.' || (extract(epoch from $3) * 1000000)::bigint || $4)
+    select coalesce($1, $2 || '.' || pg_catalog.current_database()::text || '.' || (extract(epoch from $3) * 1000000::numeric)::bigint::text || $4::text)
 $$;
 
 -- A time as a text, whatever the session's DateStyle is: what ISO makes of it. Where that is the DateStyle, a cast is cheaper. The

@@ -20,7 +20,7 @@ declare
     mbus4_added constant timestamptz := pg_catalog.clock_timestamp();
     mbus4_at constant timestamptz := case when $1 = 'dmq' then mbus4_added else greatest($2, mbus4_added) end;
     mbus4_iid constant text := case when mbus4_after is not null or mbus4_at >= '2200-01-01Z'
-                                    then $1 || '.' || pg_catalog.current_database() || '.' || mbus4_id end;
+                                    then $1 || '.' || pg_catalog.current_database()::text || '.' || mbus4_id::text end;
 begin
     with stored as (
         insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
@@ -62,10 +62,10 @@ begin
     elsif ($1).selector_id is not null then
         select s.condition into mbus4_condition from mbus4.selector s where s.id = ($1).selector_id;
         mbus4_row := row($3, $4::timestamp,
-            coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || case
-                when $2 = 'dmq' then (extract(epoch from $4) * 1000000)::bigint::text
+            coalesce($5, $2 || '.' || pg_catalog.current_database()::text || '.' || case
+                when $2 = 'dmq' then (extract(epoch from $4) * 1000000::numeric)::bigint::text
                 when $6 >= '2200-01-01Z' then ''
-                else (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text end || $3),
+                else (extract(epoch from greatest($6, $4)) * 1000000::numeric)::bigint::text end || $3::text),
             coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator({{.Bound}}.||) coalesce($8, ''), $9, $10);
         if mbus4_condition is not null then
             execute 'select ' || mbus4_condition || ' from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until, ($1).expires, ($1).received,'

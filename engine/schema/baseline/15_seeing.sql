@@ -87,7 +87,7 @@ as $$
     ), told as materialized (
         select c.id, c.qname, c.name, c.selector, c.paused is not null as paused,
                case when not s.whole
-                   then to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0) end as low,
+                   then to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::text)::regclass), 0)::float8 / 1000000.0::float8) end as low,
                coalesce(n.ready, 0) as ready, coalesce(n.delayed, 0) as delayed, coalesce(n.waiting, 0) as waiting, coalesce(n.leased, 0) as leased,
                coalesce(n.held, 0) as held, n.oldest_ready, coalesce(n.sampled, 0) > s.few as many
         from sampled s
@@ -285,7 +285,7 @@ as $$
                    select case when count(*) > 100 then 'more than 100' else count(*)::text end || ' before it'
                    from (
                        select from mbus4.message o
-                       where o.consumer_id = m.consumer_id and o.available_at >= to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0)
+                       where o.consumer_id = m.consumer_id and o.available_at >= to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::text)::regclass), 0)::float8 / 1000000.0::float8)
                          and (o.available_at, o.id) < (m.available_at, m.id)
                        order by o.available_at, o.id
                        limit 101
@@ -361,7 +361,7 @@ as $$
         select c.id, c.qname, a.id as of, a.qname as queue, a.name as consumer, clock_timestamp() as now,
                case when $3 in ('delayed', 'leased') then clock_timestamp()
                     when $3 = 'waiting' then 'infinity'
-                    else to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0) end as first,
+                    else to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::text)::regclass), 0)::float8 / 1000000.0::float8) end as first,
                case when $3 in ('delayed', 'leased') then '294276-12-31 23:59:59.999999Z' -- the last one before infinity
                     when $3 = 'ready' then clock_timestamp()
                     else 'infinity' end::timestamptz as last,

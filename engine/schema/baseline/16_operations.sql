@@ -136,7 +136,7 @@ create function mbus4.first_dead(since timestamptz) returns timestamptz
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-    select greatest($1, to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, 1))::regclass), 0) / 1000000.0))
+    select greatest($1, to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, 1)::text)::regclass), 0)::float8 / 1000000.0::float8))
     from mbus4.consumer c
     where c.id = 1
 $$;

@@ -92,7 +92,7 @@ mbus4_call1_checked as materialized (
                     (
                         'x' || pg_catalog.encode(
                             pg_catalog.convert_to(
-                                'm4 1 _session_secret_ ' || '00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id,
+                                'm4 1 _session_secret_ ' || '00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id::text,
                                 'UTF8'
                             ),
                             'hex'

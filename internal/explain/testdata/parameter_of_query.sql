@@ -42,7 +42,7 @@ mbus4_call1_stored as (
                     rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
                 )
         end,
-        mbus4.at_post_given_f86b2bd8(
+        mbus4.at_post_given_429bcb26(
             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null
@@ -50,11 +50,11 @@ mbus4_call1_stored as (
 ),
 mbus4_call1 as (
     select p.n,
-        p.queue || '.' || pg_catalog.current_database() || '.' || case
-            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000)::bigint::text
-            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000)::bigint::text
+        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000::float8)::bigint::text
+            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000::numeric)::bigint::text
             else ''
-        end || p.id as post
+        end || p.id::text as post
     from mbus4_call1_posted p
 )
 select "post" as "post"

@@ -17,13 +17,13 @@ mbus4_call1_posted as materialized (
                 and (
                     w.given is null
                         or (
-                            pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                            pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                         )
                         and not exists (select from mbus4.message m where m.iid = w.given)
                 )
                 then null
-            else mbus4.at_post_given_f86b2bd8(
+            else mbus4.at_post_given_429bcb26(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
                 w.data, null, false
             )
@@ -57,7 +57,7 @@ mbus4_call1_stored as (
                     when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                     else p.added
                 end >= '2200-01-01Z'
-                    then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                    then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
             end
         ),
         p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -78,7 +78,7 @@ mbus4_call1_stored as (
                         p.data, null, false, null
                     )
             end,
-            mbus4.at_post_given_f86b2bd8(
+            mbus4.at_post_given_429bcb26(
                 '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
                 null, false
             ) is null
@@ -88,11 +88,11 @@ mbus4_call1 as (
     select p.n,
         coalesce(
             p.done, p.given,
-            p.queue || '.' || pg_catalog.current_database() || '.' || case
-                when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+            p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                 else ''
-            end || p.id
+            end || p.id::text
         ) as post
     from mbus4_call1_posted p
 )

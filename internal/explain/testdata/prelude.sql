@@ -42,13 +42,16 @@ begin
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                                coalesce(
+                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    0
+                                )::float8 / 1000000.0::float8
                             ) as low
                         from (
                             select coalesce(
                                 (
                                     select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
-                                        c.hint, c.id % 128
+                                        c.hint, c.id % 128::bigint
                                     )
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
@@ -101,12 +104,13 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                            when d.available_at < '2200-01-01Z'
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || d.id
+                        end || d.id::text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
@@ -183,7 +187,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_b5cdf8b6(
+                    perform mbus4.at_retry_9158b73f(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -211,13 +215,13 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_f86b2bd8(
+                                else mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -253,7 +257,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -275,7 +279,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_f86b2bd8(
+                                mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -285,11 +289,12 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database() || '.' || case
-                                    when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                    when p.at < '2038-01-01Z'
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || p.id
+                                end || p.id::text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -378,13 +383,13 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || d.id
+                                end || d.id::text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -426,7 +431,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_b5cdf8b6(
+            perform mbus4.at_retry_9158b73f(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -449,13 +454,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_f86b2bd8(
+                        else mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -491,7 +496,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -512,7 +517,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_f86b2bd8(
+                        mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -522,11 +527,11 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database() || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || p.id
+                        end || p.id::text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -537,4 +542,4 @@ begin
     perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
 end
 $mbus4$;
-select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders";
+select (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4) as "run_on_orders";

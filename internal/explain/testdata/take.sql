@@ -56,12 +56,13 @@ mbus4_call1 as (
                 d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
-                    d.queue || '.' || pg_catalog.current_database() || '.' || case
+                    d.queue || '.' || pg_catalog.current_database()::text || '.' || case
                         when d.available_at < '2038-01-01Z'
-                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                        when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                        when d.available_at < '2200-01-01Z'
+                            then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                         else ''
-                    end || d.id
+                    end || d.id::text
                 ) collate pg_catalog."default",
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, '{}'),

@@ -5,4 +5,4 @@ case when {{.Given}} < interval '0' or {{.Given}} > interval '365 days'
      else coalesce({{.Given}}, pg_catalog.make_interval(secs =>
          least(extract(epoch from {{template "policy" .With "Row" .Row "What" "max_backoff"}})::float8,
                extract(epoch from {{template "policy" .With "Row" .Row "What" "backoff"}})::float8 * pg_catalog.power(2, least({{.Attempt}} - 1, 60)::float8))
-         * (1 - {{template "policy" .With "Row" .Row "What" "jitter"}} * pg_catalog.random()))) end
+         * (1::float8 - {{template "policy" .With "Row" .Row "What" "jitter"}} * pg_catalog.random()))) end

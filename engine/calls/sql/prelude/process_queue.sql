@@ -33,7 +33,7 @@ begin
         when mbus4_backoff not between interval '0' and interval '365 days' then pg_catalog.format('backoff must be between 0 and 365 days, and is %s', mbus4_backoff)
         when mbus4_max_backoff not between interval '0' and interval '365 days' then pg_catalog.format('max_backoff must be between 0 and 365 days, and is %s', mbus4_max_backoff)
         when mbus4_backoff > mbus4_max_backoff then pg_catalog.format('backoff must not be longer than max_backoff, and is %s to %s', mbus4_backoff, mbus4_max_backoff)
-        when not mbus4_jitter between 0 and 1 then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
+        when not mbus4_jitter between 0::float8 and 1::float8 then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
     end;
     if mbus4_wrong is not null then
         raise exception using errcode = '22023', message = mbus4_wrong,
@@ -80,7 +80,7 @@ begin
             set process_id = null, attempts = w.attempts + 1, last_error = mbus4_error,
                 next_attempt_at = case when mbus4_last then 'infinity' else pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs =>
                     least(extract(epoch from mbus4_max_backoff)::float8, extract(epoch from mbus4_backoff)::float8 * pg_catalog.power(2, least(w.attempts, 60)::float8))
-                    * (1 - mbus4_jitter * pg_catalog.random())) end
+                    * (1::float8 - mbus4_jitter * pg_catalog.random())) end
             where w.id = mbus4_row.id;
             mbus4_failed := mbus4_failed + 1;
         end if;

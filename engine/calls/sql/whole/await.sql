@@ -9,7 +9,7 @@ create or replace function {{.Signature}} returns text language sql volatile
 set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $mbus4$
     with mbus4_consumer as materialized (
-        select {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id, c.qname as queue, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}} as low,
+        select {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id, c.qname as queue, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128::bigint)"}} as low,
                pg_catalog.clock_timestamp() as now, {{template "policy" .With "Row" "c" "What" "max_attempts"}} as most, {{template "amount" .With "Args" "a"}} as amt,
                {{template "lease_length" .With "Given" "$7" "Args" "a" "Row" "c"}} as lease
         from (select $2 as qname, $3 as cname, $6 as amt offset 0) a

@@ -13,7 +13,7 @@ select k.i, c.id is null, r.n,
        )
 from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::int[])) with ordinality k (queue, consumer, n, i)
 left join lateral (
-    select {{.Receiver}} as id, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}} as low, pg_catalog.clock_timestamp() as now,
+    select {{.Receiver}} as id, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128::bigint)"}} as low, pg_catalog.clock_timestamp() as now,
            pg_catalog.pg_current_snapshot() as snapshot, pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint as next
     from mbus4.consumer c
     where c.qname = k.queue and c.name = k.consumer

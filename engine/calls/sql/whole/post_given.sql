@@ -34,7 +34,7 @@ begin
         mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after);
     end if;
     if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then
-        mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3;
+        mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text;
     end if;
     if mbus4_ids is null then
         select pg_catalog.array_agg(c.id) into mbus4_ids

@@ -8,7 +8,7 @@ create or replace function {{.Signature}} returns bigint language sql volatile
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off
 as $mbus4$
     with consumers as materialized (
-        select c.id, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}} as low
+        select c.id, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128::bigint)"}} as low
         from mbus4.consumer c
         where c.qname = pg_catalog.lower($2 collate "C") and c.target is null and ($3 is null or c.name = pg_catalog.lower($3 collate "C"))
     ), known as materialized (

@@ -131,8 +131,8 @@ as $mbus4$
         cross join (select pg_catalog.count(*) as went from went) g
         group by g.went
     ), told as (
-        select c.looked, c.went, nullif(pg_catalog.concat_ws(', ', nullif(c.gone, 0) || ' whose queue or consumer is gone', nullif(c.expired, 0) || ' that expired',
-                   nullif(c.unwanted, 0) || ' that no consumer selects', nullif(c.taken, 0) || ' whose iid the consumer has again or whose headers cannot be read'), '') as staying
+        select c.looked, c.went, nullif(pg_catalog.concat_ws(', ', nullif(c.gone, 0)::text || ' whose queue or consumer is gone', nullif(c.expired, 0)::text || ' that expired',
+                   nullif(c.unwanted, 0)::text || ' that no consumer selects', nullif(c.taken, 0)::text || ' whose iid the consumer has again or whose headers cannot be read'), '') as staying
         from counted c
     )
     select case when t.looked = 0 and $2 is not null and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))

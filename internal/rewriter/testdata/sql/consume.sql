@@ -10,12 +10,14 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                c.hint, c.id % 128::bigint
+                            )
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -56,12 +58,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -134,12 +136,14 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                c.hint, c.id % 128::bigint
+                            )
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -180,12 +184,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -257,12 +261,14 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                c.hint, c.id % 128::bigint
+                            )
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -298,11 +304,12 @@ mbus4_call1_taken as (
         m.data,
         coalesce(
             m.iid,
-            pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
-                when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+            pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                when m.available_at < '2038-01-01Z'
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                 else ''
-            end || m.id
+            end || m.id::text
         ) as iid,
         case
             when (
@@ -310,12 +317,13 @@ mbus4_call1_taken as (
                 from mbus4.waiting g
                 where g.dep = coalesce(
                     m.iid,
-                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
                         when m.available_at < '2038-01-01Z'
-                            then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                            then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                        when m.available_at < '2200-01-01Z'
+                            then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                         else ''
-                    end || m.id
+                    end || m.id::text
                 )
                 order by g.dep, g.consumer_id, g.id
                 limit 1
@@ -323,12 +331,13 @@ mbus4_call1_taken as (
                 then mbus4.wake(
                     coalesce(
                         m.iid,
-                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
                             when m.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                            when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                            when m.available_at < '2200-01-01Z'
+                                then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || m.id
+                        end || m.id::text
                     )
                 )
         end as woken
@@ -339,12 +348,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -419,12 +428,14 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                c.hint, c.id % 128::bigint
+                            )
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -476,12 +487,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -556,7 +567,7 @@ mbus4_call1_consumer as materialized (
             (case when c.paused is null then c.id else -c.id end),
             mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
         ) as id,
-        coalesce(c.hint, c.id % 128) as hint
+        coalesce(c.hint, c.id % 128::bigint) as hint
     from mbus4_call1_args a
     left join lateral (
         select *
@@ -568,7 +579,7 @@ mbus4_call1_consumer as materialized (
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.clock_timestamp() as now,
         pg_catalog.to_timestamp(
-            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::text)::regclass), 0)::float8 / 1000000.0::float8
         ) as low
     from mbus4_call1_consumer k
     group by k.id, k.queue, k.hint
@@ -601,11 +612,12 @@ mbus4_call1_taken as (
         m.data,
         coalesce(
             m.iid,
-            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database() || '.' || case
-                when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database()::text || '.' || case
+                when m.available_at < '2038-01-01Z'
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                 else ''
-            end || m.id
+            end || m.id::text
         ) as iid
 ),
 mbus4_call1_placed as (
@@ -618,12 +630,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                r.queue || '.' || pg_catalog.current_database() || '.' || case
+                r.queue || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),

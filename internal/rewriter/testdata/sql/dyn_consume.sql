@@ -12,12 +12,14 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                c.hint, c.id % 128::bigint
+                            )
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -49,13 +51,13 @@ mbus4_call1_taken as (
                             select x.id, x.added::timestamp as added,
                                 coalesce(
                                     x.iid,
-                                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
                                         when x.available_at < '2038-01-01Z'
-                                            then (pg_catalog.date_part('epoch', x.available_at) * 1000000)::bigint::text
+                                            then (pg_catalog.date_part('epoch', x.available_at) * 1000000::float8)::bigint::text
                                         when x.available_at < '2200-01-01Z'
-                                            then (extract(epoch from x.available_at) * 1000000)::bigint::text
+                                            then (extract(epoch from x.available_at) * 1000000::numeric)::bigint::text
                                         else ''
-                                    end || x.id
+                                    end || x.id::text
                                 ) as iid,
                                 coalesce(x.delayed_until, x.added)::timestamp as delayed_until,
                                 x.expires::timestamp as expires, coalesce(x.received, '{}') as received,
@@ -118,12 +120,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -202,7 +204,10 @@ mbus4_call1_consumer as materialized (
         ) as id,
             pg_catalog.clock_timestamp() as now,
             pg_catalog.to_timestamp(
-                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8
+                coalesce(
+                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::text)::regclass),
+                    0
+                )::float8 / 1000000.0::float8
             ) as low,
             c.qname as queue, a.selector
         from mbus4_call1_args a
@@ -286,11 +291,12 @@ mbus4_call1_taken as (
         m.data,
         coalesce(
             m.iid,
-            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || case
-                when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database()::text || '.' || case
+                when m.available_at < '2038-01-01Z'
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                 else ''
-            end || m.id
+            end || m.id::text
         ) as iid
 ),
 mbus4_call1 as (
@@ -299,12 +305,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -373,7 +379,8 @@ mbus4_call1_consumer as materialized (
             (case when c.paused is null then c.id else -c.id end),
             mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
         ) as id,
-        coalesce(c.hint, c.id % 128) as hint, coalesce(a.selector, '') as selector
+        coalesce(c.hint, c.id % 128::bigint) as hint,
+        coalesce(a.selector, '') as selector
     from mbus4_call1_args a
     left join lateral (
         select *
@@ -385,7 +392,7 @@ mbus4_call1_consumer as materialized (
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now,
         pg_catalog.to_timestamp(
-            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::text)::regclass), 0)::float8 / 1000000.0::float8
         ) as low
     from mbus4_call1_consumer k
     group by k.id, k.queue, k.hint, k.selector
@@ -451,11 +458,12 @@ mbus4_call1_taken as (
         m.properties, m.data,
         coalesce(
             m.iid,
-            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id limit 1) || '.' || pg_catalog.current_database() || '.' || case
-                when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id limit 1) || '.' || pg_catalog.current_database()::text || '.' || case
+                when m.available_at < '2038-01-01Z'
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                 else ''
-            end || m.id
+            end || m.id::text
         ) as iid
 ),
 mbus4_call1_placed as (
@@ -470,12 +478,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                r.queue || '.' || pg_catalog.current_database() || '.' || case
+                r.queue || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),

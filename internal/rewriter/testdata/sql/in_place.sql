@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_b968f16b(
+            then mbus4.at_post_e45800be(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore,
                 null::timestamp without time zone, null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_b968f16b(
+create or replace function mbus4.at_post_e45800be(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile
 set jit = off as '
@@ -40,7 +40,7 @@ set jit = off as '
         select p.id, consumer_id, p.at, p.added,
             case
                 when case when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until else p.added end >= ''2200-01-01Z''
-                    then p.queue || ''.'' || pg_catalog.current_database() || ''.'' || p.id
+                    then p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || p.id::text
             end,
             p.delayed_until, p.expires, p.properties, p.data
         from mbus4_call_posted p
@@ -58,18 +58,18 @@ set jit = off as '
                         rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
                     )
             end,
-            mbus4.at_post_given_f86b2bd8(
+            mbus4.at_post_given_429bcb26(
                 ''''||$6||'''', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false
             ) is null
         )
     ),
     mbus4_call as (
         select p.n,
-            p.queue || ''.'' || pg_catalog.current_database() || ''.'' || case
-                when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000)::bigint::text
-                when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000)::bigint::text
+            p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000::float8)::bigint::text
+                when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                 else ''''
-            end || p.id as post
+            end || p.id::text as post
         from mbus4_call_posted p
     )
     select mbus4_call."post"
@@ -81,12 +81,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_8685e9b2((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_55426b7e((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_8685e9b2(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1
+create or replace function mbus4.at_consume_waking_55426b7e(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1
 set jit = off as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
@@ -97,12 +97,14 @@ set jit = off as '
                 from (
                     select c.id >> 12 as id, c.amt, c.now,
                         pg_catalog.to_timestamp(
-                            coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                            coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                         ) as low
                     from (
                         select coalesce(
                             (
-                                select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                                select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                    c.hint, c.id % 128::bigint
+                                )
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
@@ -138,11 +140,12 @@ set jit = off as '
             m.data,
             coalesce(
                 m.iid,
-                pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database() || ''.'' || case
-                    when m.available_at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000)::bigint::text
-                    when m.available_at < ''2200-01-01Z'' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                    when m.available_at < ''2038-01-01Z''
+                        then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000::float8)::bigint::text
+                    when m.available_at < ''2200-01-01Z'' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                     else ''''
-                end || m.id
+                end || m.id::text
             ) as iid,
             case
                 when (
@@ -150,12 +153,13 @@ set jit = off as '
                     from mbus4.waiting g
                     where g.dep = coalesce(
                         m.iid,
-                        pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database() || ''.'' || case
+                        pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::text || ''.'' || case
                             when m.available_at < ''2038-01-01Z''
-                                then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000)::bigint::text
-                            when m.available_at < ''2200-01-01Z'' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000::float8)::bigint::text
+                            when m.available_at < ''2200-01-01Z''
+                                then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                             else ''''
-                        end || m.id
+                        end || m.id::text
                     )
                     order by g.dep, g.consumer_id, g.id
                     limit 1
@@ -163,12 +167,13 @@ set jit = off as '
                     then mbus4.wake(
                         coalesce(
                             m.iid,
-                            pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database() || ''.'' || case
+                            pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::text || ''.'' || case
                                 when m.available_at < ''2038-01-01Z''
-                                    then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000)::bigint::text
-                                when m.available_at < ''2200-01-01Z'' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                                    then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000::float8)::bigint::text
+                                when m.available_at < ''2200-01-01Z''
+                                    then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                                 else ''''
-                            end || m.id
+                            end || m.id::text
                         )
                     )
             end as woken
@@ -179,12 +184,12 @@ set jit = off as '
                 d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
-                    pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database() || ''.'' || case
+                    pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::text || ''.'' || case
                         when d.available_at < ''2038-01-01Z''
-                            then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000)::bigint::text
-                        when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000::float8)::bigint::text
+                        when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                         else ''''
-                    end || d.id
+                    end || d.id::text
                 ) collate pg_catalog."default",
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, ''{}''),

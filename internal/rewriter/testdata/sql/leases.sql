@@ -14,7 +14,7 @@ mbus4_call1_leased as (
             pg_catalog.concat(
                 pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                 '.', pg_catalog.current_database(), '.',
-                (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint,
+                (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint,
                 m.id
             )
         ),
@@ -61,7 +61,12 @@ mbus4_call1_leased as (
             end as id,
                 coalesce(c.max_attempts, 10) as most,
                 pg_catalog.to_timestamp(
-                    coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8
+                    coalesce(
+                        pg_catalog.pg_sequence_last_value(
+                            ('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::text)::regclass
+                        ),
+                        0
+                    )::float8 / 1000000.0::float8
                 ) as low,
                 pg_catalog.clock_timestamp() as now
             from mbus4_call1_args a
@@ -94,7 +99,7 @@ mbus4_call1_leased as (
                                     else 0
                                 end < k.most
                                     then 0
-                                when mbus4.at_spent_ae71f177('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                when mbus4.at_spent_d07e2076('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                     then null
                             end
                     end
@@ -113,7 +118,7 @@ mbus4_call1 as (
             pg_catalog.concat_ws(
                 '.', d.consumer_id, d.id,
                 d.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
-                (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint
             ),
             null
         )::mbus4.leased as lease
@@ -139,7 +144,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_ae71f177(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_d07e2076(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -165,12 +170,13 @@ set jit = off as $mbus4$
              m.id, m.added::timestamp,
              coalesce(
                  m.iid,
-                 c.qname || '.' || pg_catalog.current_database() || '.' || case
+                 c.qname || '.' || pg_catalog.current_database()::text || '.' || case
                      when m.available_at < '2038-01-01Z'
-                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                     when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                     when m.available_at < '2200-01-01Z'
+                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                      else ''
-                 end || m.id
+                 end || m.id::text
              ) collate pg_catalog."default",
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
@@ -217,7 +223,8 @@ mbus4_call1_consumer as materialized (
         (case when c.paused is null then c.id else -c.id end),
         mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
     ) as id,
-        c.qname as queue, coalesce(c.hint, c.id % 128) as hint,
+        c.qname as queue,
+        coalesce(c.hint, c.id % 128::bigint) as hint,
         case
             when a.amt < 0
                 then pg_catalog.left(
@@ -255,11 +262,12 @@ mbus4_call1_leased as (
     set available_at = (select k.now + k.lease from mbus4_call1_consumer k),
         iid = coalesce(
             m.iid,
-            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || case
-                when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database()::text || '.' || case
+                when m.available_at < '2038-01-01Z'
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                 else ''
-            end || m.id
+            end || m.id::text
         ),
         headers = mbus4_hstore.hstore('retry.first'::text, (select k.told from mbus4_call1_consumer k))
             operator(mbus4_hstore.||) coalesce(m.headers, '')
@@ -283,7 +291,7 @@ mbus4_call1_leased as (
             from (
                 select k.*,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::text)::regclass), 0)::float8 / 1000000.0::float8
                     ) as low
                 from mbus4_call1_consumer k
                 offset 0
@@ -313,7 +321,7 @@ mbus4_call1_leased as (
                                         else 0
                                     end < k.most
                                         then 0
-                                    when mbus4.at_spent_ae71f177('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                    when mbus4.at_spent_d07e2076('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                         then null
                                 end
                         end
@@ -373,7 +381,7 @@ mbus4_call1 as (
             pg_catalog.concat_ws(
                 '.', d.consumer_id, d.id,
                 d.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
-                (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint
             ),
             d.available_at
         )::mbus4.leased as lease
@@ -399,7 +407,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_ae71f177(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_d07e2076(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -425,12 +433,13 @@ set jit = off as $mbus4$
              m.id, m.added::timestamp,
              coalesce(
                  m.iid,
-                 c.qname || '.' || pg_catalog.current_database() || '.' || case
+                 c.qname || '.' || pg_catalog.current_database()::text || '.' || case
                      when m.available_at < '2038-01-01Z'
-                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                     when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                     when m.available_at < '2200-01-01Z'
+                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                      else ''
-                 end || m.id
+                 end || m.id::text
              ) collate pg_catalog."default",
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
@@ -498,7 +507,7 @@ mbus4_call1_consumer as materialized (
             (case when c.paused is null then c.id else -c.id end),
             mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
         ) as id,
-        coalesce(c.hint, c.id % 128) as hint,
+        coalesce(c.hint, c.id % 128::bigint) as hint,
         case
             when a.lease < interval '1 millisecond'
                 or a.lease > interval '365 days'
@@ -528,7 +537,7 @@ mbus4_call1_wanted as materialized (
         pg_catalog.clock_timestamp() as now,
         pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told,
         pg_catalog.to_timestamp(
-            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::text)::regclass), 0)::float8 / 1000000.0::float8
         ) as low
     from mbus4_call1_consumer k
     group by k.id, k.queue, k.most, k.hint
@@ -561,7 +570,7 @@ mbus4_call1_chosen as materialized (
                                 else 0
                             end < t.most
                                 then 0
-                            when mbus4.at_spent_ae71f177('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
+                            when mbus4.at_spent_d07e2076('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
                                 then null
                         end
                 end
@@ -576,11 +585,12 @@ mbus4_call1_leased as (
     set available_at = (select t.now + t.lease from mbus4_call1_wanted t where t.id = m.consumer_id),
         iid = coalesce(
             m.iid,
-            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database() || '.' || case
-                when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database()::text || '.' || case
+                when m.available_at < '2038-01-01Z'
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                 else ''
-            end || m.id
+            end || m.id::text
         ),
         headers = mbus4_hstore.hstore('retry.first'::text, (select t.told from mbus4_call1_wanted t where t.id = m.consumer_id))
             operator(mbus4_hstore.||) coalesce(m.headers, '')
@@ -648,7 +658,7 @@ mbus4_call1 as (
             pg_catalog.concat_ws(
                 '.', d.consumer_id, d.id,
                 d.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
-                (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint
             ),
             d.available_at
         )::mbus4.leased as lease,
@@ -682,7 +692,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_ae71f177(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_d07e2076(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -708,12 +718,13 @@ set jit = off as $mbus4$
              m.id, m.added::timestamp,
              coalesce(
                  m.iid,
-                 c.qname || '.' || pg_catalog.current_database() || '.' || case
+                 c.qname || '.' || pg_catalog.current_database()::text || '.' || case
                      when m.available_at < '2038-01-01Z'
-                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                     when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                     when m.available_at < '2200-01-01Z'
+                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                      else ''
-                 end || m.id
+                 end || m.id::text
              ) collate pg_catalog."default",
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
@@ -758,7 +769,7 @@ mbus4_call1_taken as (
     delete from mbus4.message m
     where (m.consumer_id, m.available_at, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text) = (
         select pg_catalog.split_part(p.lease, '.', 1)::bigint,
-            timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint * interval '1 microsecond',
+            timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint::float8 * interval '1 microsecond',
             pg_catalog.split_part(p.lease, '.', 2)::bigint,
             pg_catalog.split_part(p.lease, '.', 3)
         from (
@@ -802,7 +813,7 @@ mbus4_call1_taken as (
     delete from mbus4.message m
     where (m.consumer_id, m.available_at, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text) = (
         select pg_catalog.split_part(p.lease, '.', 1)::bigint,
-            timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint * interval '1 microsecond',
+            timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint::float8 * interval '1 microsecond',
             pg_catalog.split_part(p.lease, '.', 2)::bigint,
             pg_catalog.split_part(p.lease, '.', 3)
         from (
@@ -851,7 +862,7 @@ with mbus4_rows1 as (
 mbus4_call1_args(n, "lease") as (select mbus4_rows1.n, mbus4_rows1.h2 from mbus4_rows1),
 mbus4_call1_key as materialized (
     select p.n, p.part[1]::bigint as consumer_id, p.part[2]::bigint as id, p.part[3] as attempt,
-        timestamptz 'epoch' + (p.part[4])::bigint * interval '1 microsecond' as available_at
+        timestamptz 'epoch' + (p.part[4])::bigint::float8 * interval '1 microsecond' as available_at
     from (
         select a.n,
             case
@@ -913,13 +924,13 @@ $mbus4$
 # The rest are functions.
 select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($3, '5 min')
 ----
-select mbus4.at_retry_b5cdf8b6(
+select mbus4.at_retry_9158b73f(
     '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry",
-    mbus4.at_fail_eb7413c1('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
-    mbus4.at_extend_f40587e8('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
+    mbus4.at_fail_71703624('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_extend_a96437ca('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
 -- where there is in the database:
-create or replace function mbus4.at_retry_b5cdf8b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_9158b73f(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -966,7 +977,7 @@ set jit = off as $mbus4$
      select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
      from given g
      join mbus4.message m on m.consumer_id = g.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint * interval '1 microsecond'
+         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint::float8 * interval '1 microsecond'
          and m.id = g.part[2]::bigint
      where (
          m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
@@ -1051,7 +1062,7 @@ set jit = off as $mbus4$
                          extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
                              2, least(s.attempt - 1, 60)::float8
                          )
-                     ) * (1 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                     ) * (1::float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
                  )
              )
          end as pause,
@@ -1068,7 +1079,7 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_ae71f177(
+     select mbus4.at_spent_d07e2076(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
@@ -1124,7 +1135,7 @@ set jit = off as $mbus4$
  ) + (select pg_catalog.count(*) from put) > 0
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_fail_eb7413c1(call text, lease text, error text) returns boolean language sql volatile
+create or replace function mbus4.at_fail_71703624(call text, lease text, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1144,7 +1155,7 @@ set jit = off as $mbus4$
      select m.consumer_id, m.available_at, m.id
      from named n
      join mbus4.message m on m.consumer_id = n.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (n.part[4])::bigint * interval '1 microsecond'
+         and m.available_at = timestamptz 'epoch' + (n.part[4])::bigint::float8 * interval '1 microsecond'
          and m.id = n.part[2]::bigint
      where (
          m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = n.part[3]
@@ -1153,7 +1164,7 @@ set jit = off as $mbus4$
  )
  select coalesce(
      (
-         select mbus4.at_spent_ae71f177(
+         select mbus4.at_spent_d07e2076(
              $1, l.consumer_id, l.available_at, l.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')
          )
          from leased l
@@ -1162,7 +1173,7 @@ set jit = off as $mbus4$
  )
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_extend_f40587e8(call text, lease text, duration interval) returns text language sql volatile
+create or replace function mbus4.at_extend_a96437ca(call text, lease text, duration interval) returns text language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1212,7 +1223,7 @@ set jit = off as $mbus4$
  set available_at = case when d.new > 0 then pg_catalog.clock_timestamp() + d.length end
  from drawn d
  where m.consumer_id = d.id
-     and m.available_at = timestamptz 'epoch' + (d.part[4])::bigint * interval '1 microsecond'
+     and m.available_at = timestamptz 'epoch' + (d.part[4])::bigint::float8 * interval '1 microsecond'
      and m.id = d.part[2]::bigint
      and (
          m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = d.part[3]
@@ -1220,7 +1231,7 @@ set jit = off as $mbus4$
  returning pg_catalog.concat_ws(
      '.', m.consumer_id, m.id,
      m.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
-     (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint
+     (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint
  )
 $mbus4$
 
@@ -1235,12 +1246,14 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                c.hint, c.id % 128::bigint
+                            )
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -1281,12 +1294,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -1327,7 +1340,7 @@ mbus4_call1 as (
         )::mbus4.qt_model as consume
     from mbus4_call1_taken d
 )
-select mbus4.at_retry_b5cdf8b6(
+select mbus4.at_retry_9158b73f(
     '2 _session_secret_', mbus4.to_retry((m)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry"
 from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m;
@@ -1349,7 +1362,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_b5cdf8b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_9158b73f(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1396,7 +1409,7 @@ set jit = off as $mbus4$
      select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
      from given g
      join mbus4.message m on m.consumer_id = g.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint * interval '1 microsecond'
+         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint::float8 * interval '1 microsecond'
          and m.id = g.part[2]::bigint
      where (
          m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
@@ -1481,7 +1494,7 @@ set jit = off as $mbus4$
                          extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
                              2, least(s.attempt - 1, 60)::float8
                          )
-                     ) * (1 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                     ) * (1::float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
                  )
              )
          end as pause,
@@ -1498,7 +1511,7 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_ae71f177(
+     select mbus4.at_spent_d07e2076(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
@@ -1557,15 +1570,15 @@ $mbus4$
 select mbus4.alter_consumer('orders', max_attempts => 5), mbus4.redrive('orders')
 ----
 select case
-    when mbus4.at_alter_consumer_9b88d3ee(
+    when mbus4.at_alter_consumer_07ffb259(
         '1 _session_secret_', ('orders')::pg_catalog.text, 'default'::pg_catalog.text, (5)::integer, null::pg_catalog.interval,
         null::pg_catalog.interval, null::double precision, null::pg_catalog.interval
     ) > 0
         then ''::void
 end as "alter_consumer",
-    mbus4.at_redrive_81b75aea('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
+    mbus4.at_redrive_a6586582('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
 -- where there is in the database:
-create or replace function mbus4.at_redrive_81b75aea(call text, qname text, selector text, amt int) returns bigint language sql volatile
+create or replace function mbus4.at_redrive_a6586582(call text, qname text, selector text, amt int) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1575,7 +1588,7 @@ set jit = off as $mbus4$
      select pg_catalog.lower($2 collate "C") as queue,
          s.condition,
          pg_catalog.to_timestamp(
-             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, 1))::regclass), 0) / 1000000.0::float8
+             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (coalesce(c.hint, 1))::text)::regclass), 0)::float8 / 1000000.0::float8
          ) as low
      from (select $3 as text) a
      left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.text, 'UTF8')), 16))::bit(
@@ -1609,12 +1622,13 @@ set jit = off as $mbus4$
              m.id, m.added::timestamp,
              coalesce(
                  m.iid,
-                 'dmq' || '.' || pg_catalog.current_database() || '.' || case
+                 'dmq' || '.' || pg_catalog.current_database()::text || '.' || case
                      when m.available_at < '2038-01-01Z'
-                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                     when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                     when m.available_at < '2200-01-01Z'
+                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                      else ''
-                 end || m.id
+                 end || m.id::text
              ) collate pg_catalog."default",
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
@@ -1756,13 +1770,13 @@ set jit = off as $mbus4$
                                      m.headers operator(mbus4_hstore.->) 'dmq.iid'::text,
                                      coalesce(
                                          m.iid,
-                                         'dmq' || '.' || pg_catalog.current_database() || '.' || case
+                                         'dmq' || '.' || pg_catalog.current_database()::text || '.' || case
                                              when m.available_at < '2038-01-01Z'
-                                                 then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                                                 then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
                                              when m.available_at < '2200-01-01Z'
-                                                 then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                                                 then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                                              else ''
-                                         end || m.id
+                                         end || m.id::text
                                      )
                                  ) as own_iid,
                                  m.headers
@@ -1870,10 +1884,10 @@ set jit = off as $mbus4$
          nullif(
              pg_catalog.concat_ws(
                  ', ',
-                 nullif(c.gone, 0) || ' whose queue or consumer is gone',
-                 nullif(c.expired, 0) || ' that expired',
-                 nullif(c.unwanted, 0) || ' that no consumer selects',
-                 nullif(c.taken, 0) || ' whose iid the consumer has again or whose headers cannot be read'
+                 nullif(c.gone, 0)::text || ' whose queue or consumer is gone',
+                 nullif(c.expired, 0)::text || ' that expired',
+                 nullif(c.unwanted, 0)::text || ' that no consumer selects',
+                 nullif(c.taken, 0)::text || ' whose iid the consumer has again or whose headers cannot be read'
              ),
              ''
          ) as staying
@@ -1901,7 +1915,7 @@ set jit = off as $mbus4$
  from told t
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_alter_consumer_9b88d3ee(
+create or replace function mbus4.at_alter_consumer_07ffb259(
     call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval
 ) returns bigint language sql volatile as $mbus4$
  with old as materialized (
@@ -1933,7 +1947,8 @@ create or replace function mbus4.at_alter_consumer_9b88d3ee(
                  coalesce(p.backoff, interval '1 second'),
                  coalesce(p.max_backoff, interval '1 hour')
              )
-         when not $7 between 0 and 1
+         when not $7 between 0::float8
+             and 1::float8
              then pg_catalog.format('mbus4-error '||$1||' 22023 jitter must be between 0 and 1, and is %s', $7)
          when $8 not between interval '1 millisecond'
              and interval '365 days'

@@ -52,12 +52,13 @@ mbus4_call1 as (
                 d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
-                    d.queue || '.' || pg_catalog.current_database() || '.' || case
+                    d.queue || '.' || pg_catalog.current_database()::text || '.' || case
                         when d.available_at < '2038-01-01Z'
-                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                        when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                        when d.available_at < '2200-01-01Z'
+                            then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                         else ''
-                    end || d.id
+                    end || d.id::text
                 ) collate pg_catalog."default",
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, '{}'),
@@ -175,12 +176,13 @@ mbus4_call1 as (
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        k.queue || '.' || pg_catalog.current_database() || '.' || case
+                        k.queue || '.' || pg_catalog.current_database()::text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                            when d.available_at < '2200-01-01Z'
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || d.id
+                        end || d.id::text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
@@ -246,12 +248,12 @@ select (
             m.id, m.added::timestamp,
             coalesce(
                 m.iid,
-                c.qname || '.' || pg_catalog.current_database() || '.' || case
+                c.qname || '.' || pg_catalog.current_database()::text || '.' || case
                     when m.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                    when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                    when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || m.id
+                end || m.id::text
             ) collate pg_catalog."default",
             coalesce(m.delayed_until, m.added)::timestamp,
             m.expires::timestamp, coalesce(m.received, '{}'),
@@ -318,8 +320,11 @@ select (
                     and m.available_at >= (
                         select pg_catalog.to_timestamp(
                             coalesce(
-                                pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0
-                            ) / 1000000.0::float8
+                                pg_catalog.pg_sequence_last_value(
+                                    ('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::text)::regclass
+                                ),
+                                0
+                            )::float8 / 1000000.0::float8
                         )
                     )
                     and (
@@ -348,6 +353,6 @@ select mbus4.get_iid('orders')
 ----
 select (
     pg_catalog.translate(('orders')::pg_catalog.text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') || (
-        '.' || pg_catalog.current_database() || '.'
-    ) || pg_catalog.nextval('mbus4.post_id')
+        '.' || pg_catalog.current_database()::text || '.'
+    ) || pg_catalog.nextval('mbus4.post_id')::text
 ) as "get_iid"

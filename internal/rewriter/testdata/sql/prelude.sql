@@ -39,13 +39,16 @@ begin
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                                coalesce(
+                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    0
+                                )::float8 / 1000000.0::float8
                             ) as low
                         from (
                             select coalesce(
                                 (
                                     select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
-                                        c.hint, c.id % 128
+                                        c.hint, c.id % 128::bigint
                                     )
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
@@ -98,12 +101,13 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                            when d.available_at < '2200-01-01Z'
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || d.id
+                        end || d.id::text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
@@ -180,7 +184,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_b5cdf8b6(
+                    perform mbus4.at_retry_9158b73f(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -208,13 +212,13 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_f86b2bd8(
+                                else mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -250,7 +254,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -272,7 +276,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_f86b2bd8(
+                                mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -282,11 +286,12 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database() || '.' || case
-                                    when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                    when p.at < '2038-01-01Z'
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || p.id
+                                end || p.id::text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -375,13 +380,13 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || d.id
+                                end || d.id::text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -423,7 +428,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_b5cdf8b6(
+            perform mbus4.at_retry_9158b73f(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -446,13 +451,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_f86b2bd8(
+                        else mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -488,7 +493,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -509,7 +514,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_f86b2bd8(
+                        mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -519,11 +524,11 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database() || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || p.id
+                        end || p.id::text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -534,7 +539,7 @@ begin
     perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
 end
 $mbus4$;
-select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders";
+select (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4) as "run_on_orders";
 -- where there is in the database:
 create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
@@ -553,14 +558,14 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_f86b2bd8(
+create or replace function mbus4.at_post_given_429bcb26(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_b5cdf8b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_9158b73f(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -607,7 +612,7 @@ set jit = off as $mbus4$
      select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
      from given g
      join mbus4.message m on m.consumer_id = g.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint * interval '1 microsecond'
+         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint::float8 * interval '1 microsecond'
          and m.id = g.part[2]::bigint
      where (
          m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
@@ -692,7 +697,7 @@ set jit = off as $mbus4$
                          extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
                              2, least(s.attempt - 1, 60)::float8
                          )
-                     ) * (1 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                     ) * (1::float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
                  )
              )
          end as pause,
@@ -709,7 +714,7 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_ae71f177(
+     select mbus4.at_spent_d07e2076(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
@@ -804,13 +809,16 @@ begin
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                                coalesce(
+                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    0
+                                )::float8 / 1000000.0::float8
                             ) as low
                         from (
                             select coalesce(
                                 (
                                     select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
-                                        c.hint, c.id % 128
+                                        c.hint, c.id % 128::bigint
                                     )
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
@@ -863,12 +871,13 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                            when d.available_at < '2200-01-01Z'
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || d.id
+                        end || d.id::text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
@@ -945,7 +954,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_b5cdf8b6(
+                    perform mbus4.at_retry_9158b73f(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -973,13 +982,13 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_f86b2bd8(
+                                else mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -1015,7 +1024,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -1037,7 +1046,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_f86b2bd8(
+                                mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -1047,11 +1056,12 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database() || '.' || case
-                                    when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                    when p.at < '2038-01-01Z'
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || p.id
+                                end || p.id::text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -1140,13 +1150,13 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || d.id
+                                end || d.id::text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -1188,7 +1198,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_b5cdf8b6(
+            perform mbus4.at_retry_9158b73f(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -1211,13 +1221,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_f86b2bd8(
+                        else mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -1253,7 +1263,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -1274,7 +1284,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_f86b2bd8(
+                        mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -1284,11 +1294,11 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database() || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || p.id
+                        end || p.id::text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -1300,7 +1310,7 @@ begin
 end
 $mbus4$;
 -- when it is parsed:
-select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders"
+select (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4) as "run_on_orders"
 
 # A view over a queue, which works without the proxy, too.
 select mbus4.create_view('orders')
@@ -1328,12 +1338,14 @@ begin
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                             ) as low
                         from (
                             select coalesce(
                                 (
-                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                        c.hint, c.id % 128::bigint
+                                    )
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -1374,12 +1386,12 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database() || ''.'' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database()::text || ''.'' || case
                             when d.available_at < ''2038-01-01Z''
-                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000)::bigint::text
-                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000::float8)::bigint::text
+                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                             else ''''
-                        end || d.id
+                        end || d.id::text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, ''{}''),
@@ -1438,13 +1450,13 @@ begin
                         and (
                             w.given is null
                                 or (
-                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database() || ''.'') = 0
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::text || ''.'') = 0
                                         or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
                                 )
                                 and not exists (select from mbus4.message m where m.iid = w.given)
                         )
                         then null
-                    else mbus4.at_post_given_f86b2bd8(
+                    else mbus4.at_post_given_429bcb26(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
@@ -1477,7 +1489,7 @@ begin
                             when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
                             else p.added
                         end >= ''2200-01-01Z''
-                            then p.queue || ''.'' || pg_catalog.current_database() || ''.'' || p.id
+                            then p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || p.id::text
                     end
                 ),
                 p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -1498,7 +1510,7 @@ begin
                                 p.data, null, false, null
                             )
                     end,
-                    mbus4.at_post_given_f86b2bd8(
+                    mbus4.at_post_given_429bcb26(
                         ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
@@ -1507,11 +1519,11 @@ begin
             select p.n,
                 coalesce(
                     p.done, p.given,
-                    p.queue || ''.'' || pg_catalog.current_database() || ''.'' || case
-                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000)::bigint::text
-                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000)::bigint::text
+                    p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000::float8)::bigint::text
+                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                         else ''''
-                    end || p.id
+                    end || p.id::text
                 ) as post
             from mbus4_call_posted p
         )
@@ -1542,12 +1554,12 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_f86b2bd8(
+create or replace function mbus4.at_post_given_429bcb26(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -1573,12 +1585,14 @@ begin
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                             ) as low
                         from (
                             select coalesce(
                                 (
-                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                        c.hint, c.id % 128::bigint
+                                    )
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -1619,12 +1633,12 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database() || ''.'' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database()::text || ''.'' || case
                             when d.available_at < ''2038-01-01Z''
-                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000)::bigint::text
-                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000::float8)::bigint::text
+                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                             else ''''
-                        end || d.id
+                        end || d.id::text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, ''{}''),
@@ -1683,13 +1697,13 @@ begin
                         and (
                             w.given is null
                                 or (
-                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database() || ''.'') = 0
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::text || ''.'') = 0
                                         or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
                                 )
                                 and not exists (select from mbus4.message m where m.iid = w.given)
                         )
                         then null
-                    else mbus4.at_post_given_f86b2bd8(
+                    else mbus4.at_post_given_429bcb26(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
@@ -1722,7 +1736,7 @@ begin
                             when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
                             else p.added
                         end >= ''2200-01-01Z''
-                            then p.queue || ''.'' || pg_catalog.current_database() || ''.'' || p.id
+                            then p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || p.id::text
                     end
                 ),
                 p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -1743,7 +1757,7 @@ begin
                                 p.data, null, false, null
                             )
                     end,
-                    mbus4.at_post_given_f86b2bd8(
+                    mbus4.at_post_given_429bcb26(
                         ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
@@ -1752,11 +1766,11 @@ begin
             select p.n,
                 coalesce(
                     p.done, p.given,
-                    p.queue || ''.'' || pg_catalog.current_database() || ''.'' || case
-                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000)::bigint::text
-                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000)::bigint::text
+                    p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000::float8)::bigint::text
+                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                         else ''''
-                    end || p.id
+                    end || p.id::text
                 ) as post
             from mbus4_call_posted p
         )
@@ -1817,13 +1831,16 @@ begin
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                                coalesce(
+                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    0
+                                )::float8 / 1000000.0::float8
                             ) as low
                         from (
                             select coalesce(
                                 (
                                     select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
-                                        c.hint, c.id % 128
+                                        c.hint, c.id % 128::bigint
                                     )
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
@@ -1876,12 +1893,13 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                            when d.available_at < '2200-01-01Z'
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || d.id
+                        end || d.id::text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
@@ -1958,7 +1976,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_b5cdf8b6(
+                    perform mbus4.at_retry_9158b73f(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -1986,13 +2004,13 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_f86b2bd8(
+                                else mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -2028,7 +2046,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -2050,7 +2068,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_f86b2bd8(
+                                mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -2060,11 +2078,12 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database() || '.' || case
-                                    when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                    when p.at < '2038-01-01Z'
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || p.id
+                                end || p.id::text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -2153,13 +2172,13 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || d.id
+                                end || d.id::text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -2201,7 +2220,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_b5cdf8b6(
+            perform mbus4.at_retry_9158b73f(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -2224,13 +2243,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_f86b2bd8(
+                        else mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -2266,7 +2285,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -2287,7 +2306,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_f86b2bd8(
+                        mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -2297,11 +2316,11 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database() || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || p.id
+                        end || p.id::text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -2315,7 +2334,7 @@ $mbus4$;
 select (
     case
         when pg_catalog.num_nonnulls((case when true then null else (current_setting('app.exec')) end)::pg_catalog.text) >= 0
-            then (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4)
+            then (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4)
     end
 ) as "run_on_orders";
 -- where there is in the database:
@@ -2336,14 +2355,14 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_f86b2bd8(
+create or replace function mbus4.at_post_given_429bcb26(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_b5cdf8b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_9158b73f(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -2390,7 +2409,7 @@ set jit = off as $mbus4$
      select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
      from given g
      join mbus4.message m on m.consumer_id = g.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint * interval '1 microsecond'
+         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint::float8 * interval '1 microsecond'
          and m.id = g.part[2]::bigint
      where (
          m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
@@ -2475,7 +2494,7 @@ set jit = off as $mbus4$
                          extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
                              2, least(s.attempt - 1, 60)::float8
                          )
-                     ) * (1 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                     ) * (1::float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
                  )
              )
          end as pause,
@@ -2492,7 +2511,7 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_ae71f177(
+     select mbus4.at_spent_d07e2076(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
@@ -2592,13 +2611,16 @@ begin
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                                coalesce(
+                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    0
+                                )::float8 / 1000000.0::float8
                             ) as low
                         from (
                             select coalesce(
                                 (
                                     select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
-                                        c.hint, c.id % 128
+                                        c.hint, c.id % 128::bigint
                                     )
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
@@ -2651,12 +2673,13 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                            when d.available_at < '2200-01-01Z'
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || d.id
+                        end || d.id::text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
@@ -2733,7 +2756,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_b5cdf8b6(
+                    perform mbus4.at_retry_9158b73f(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -2761,13 +2784,13 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_f86b2bd8(
+                                else mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -2803,7 +2826,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -2825,7 +2848,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_f86b2bd8(
+                                mbus4.at_post_given_429bcb26(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -2835,11 +2858,12 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database() || '.' || case
-                                    when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                    when p.at < '2038-01-01Z'
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || p.id
+                                end || p.id::text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -2928,13 +2952,13 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database() || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                                     else ''
-                                end || d.id
+                                end || d.id::text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
@@ -2976,7 +3000,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_b5cdf8b6(
+            perform mbus4.at_retry_9158b73f(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -2999,13 +3023,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_f86b2bd8(
+                        else mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -3041,7 +3065,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -3062,7 +3086,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_f86b2bd8(
+                        mbus4.at_post_given_429bcb26(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -3072,11 +3096,11 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database() || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
                             else ''
-                        end || p.id
+                        end || p.id::text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -3091,6 +3115,6 @@ $mbus4$;
 select (
     case
         when pg_catalog.num_nonnulls((case when true then null else (current_setting('app.exec')) end)::pg_catalog.text) >= 0
-            then (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4)
+            then (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4)
     end
 ) as "run_on_orders"

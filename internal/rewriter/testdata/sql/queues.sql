@@ -197,7 +197,7 @@ mbus4_call1_checked as materialized (
                     (
                         'x' || pg_catalog.encode(
                             pg_catalog.convert_to(
-                                'm4 1 _session_secret_ ' || '00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id,
+                                'm4 1 _session_secret_ ' || '00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id::text,
                                 'UTF8'
                             ),
                             'hex'
@@ -470,7 +470,7 @@ select mbus4.purge_queue('orders', 'audit')
 ----
 with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text),
 mbus4_call1_checked as materialized (
-    select a.n, mbus4.at_purge_8c4db21b('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
+    select a.n, mbus4.at_purge_87e59444('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
 ),
 mbus4_call1_enforced as (
     insert into mbus4.waiting (dep, consumer_id, id)
@@ -481,7 +481,7 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, r.removed as purge_queue from mbus4_call1_checked r)
 select (select "purge_queue" as "purge_queue" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_purge_8c4db21b(call text, qname text, cname text) returns bigint language sql volatile
+create or replace function mbus4.at_purge_87e59444(call text, qname text, cname text) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -491,7 +491,9 @@ set jit = off as $mbus4$
  with consumers as materialized (
      select c.id,
          pg_catalog.to_timestamp(
-             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8
+             coalesce(
+                 pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::text)::regclass), 0
+             )::float8 / 1000000.0::float8
          ) as low
      from mbus4.consumer c
      where c.qname = pg_catalog.lower($2 collate "C")
@@ -717,12 +719,14 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(
+                                c.hint, c.id % 128::bigint
+                            )
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -763,12 +767,12 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a) || '.' || pg_catalog.current_database() || '.' || case
+                (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a) || '.' || pg_catalog.current_database()::text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
                     else ''
-                end || d.id
+                end || d.id::text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),

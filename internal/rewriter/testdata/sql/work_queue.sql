@@ -81,7 +81,7 @@ mbus4_call1_chosen as materialized (
                     select pg_catalog.clock_timestamp() as now,
                         coalesce(
                             pg_catalog.to_timestamp(
-                                nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0
+                                nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0)::float8 / 1000000.0::float8
                             ),
                             '-infinity'
                         ) as low
@@ -177,7 +177,9 @@ begin
             then pg_catalog.format(
                 'backoff must not be longer than max_backoff, and is %s to %s', mbus4_backoff, mbus4_max_backoff
             )
-        when not mbus4_jitter between 0 and 1 then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
+        when not mbus4_jitter between 0::float8
+            and 1::float8
+            then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
     end;
     if mbus4_wrong is not null then
         raise exception using errcode = '22023', message = mbus4_wrong,
@@ -187,7 +189,9 @@ begin
     loop
         if mbus4_from_at is null then
             mbus4_from_at := coalesce(
-                pg_catalog.to_timestamp(nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0),
+                pg_catalog.to_timestamp(
+                    nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0)::float8 / 1000000.0::float8
+                ),
                 '-infinity'
             );
             mbus4_from_id := -9223372036854775808;
@@ -298,7 +302,7 @@ begin
                         secs => least(
                             extract(epoch from mbus4_max_backoff)::float8,
                             extract(epoch from mbus4_backoff)::float8 * pg_catalog.power(2, least(w.attempts, 60)::float8)
-                        ) * (1 - mbus4_jitter * pg_catalog.random())
+                        ) * (1::float8 - mbus4_jitter * pg_catalog.random())
                     )
                 end
             where w.id = mbus4_row.id;
@@ -361,7 +365,9 @@ begin
             then pg_catalog.format(
                 'backoff must not be longer than max_backoff, and is %s to %s', mbus4_backoff, mbus4_max_backoff
             )
-        when not mbus4_jitter between 0 and 1 then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
+        when not mbus4_jitter between 0::float8
+            and 1::float8
+            then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
     end;
     if mbus4_wrong is not null then
         raise exception using errcode = '22023', message = mbus4_wrong,
@@ -371,7 +377,9 @@ begin
     loop
         if mbus4_from_at is null then
             mbus4_from_at := coalesce(
-                pg_catalog.to_timestamp(nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0),
+                pg_catalog.to_timestamp(
+                    nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0)::float8 / 1000000.0::float8
+                ),
                 '-infinity'
             );
             mbus4_from_id := -9223372036854775808;
@@ -482,7 +490,7 @@ begin
                         secs => least(
                             extract(epoch from mbus4_max_backoff)::float8,
                             extract(epoch from mbus4_backoff)::float8 * pg_catalog.power(2, least(w.attempts, 60)::float8)
-                        ) * (1 - mbus4_jitter * pg_catalog.random())
+                        ) * (1::float8 - mbus4_jitter * pg_catalog.random())
                     )
                 end
             where w.id = mbus4_row.id;
