@@ -208,7 +208,7 @@ func TestClientsMisused(t *testing.T) {
 		{[]string{"queues", "nosuch"}, exitFailure, `42704: there is no queue "nosuch"`, "mbusproxy queues"},
 		{[]string{"queues", "a", "b"}, exitUsage, `unexpected argument "b"`, "mbusproxy queues -h"},
 		{[]string{"queues", "--output", "xml"}, exitUsage, "--output is table, json or csv", "queues -h"},
-		{[]string{"peek", "orders", "--state", "odd"}, exitFailure, "22023", ""},
+		{[]string{"peek", "orders", "--state", "odd"}, exitFailure, "22P02", ""},
 		{[]string{"peek", "orders", "--iid", "x"}, exitUsage, "--iid cannot be used together with a queue", "peek -h"},
 		{[]string{"peek", "--iid", "x"}, exitNothing, "there is no message with this iid", "where-is-my-message"},
 		{[]string{"why", "x"}, exitNothing, "no undelivered message has this iid", "where-is-my-message"},

@@ -69,7 +69,7 @@ func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 	queue := sqlfuncs.QuoteLiteral(call.text("qname"))
 	consume := t.statement(site, "consumen", "(mbus4_call.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d", queue, runBatch))
 	take := t.statement(site, "take_from_q_by_c", "(mbus4_call.take_from).* into mbus4_message", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, mbus4_message.iid", queue))
-	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("prelude/buried", map[string]string{"Hstore": site.HstoreSchema}))
+	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("prelude/buried", map[string]string{"Hstore": sqlfuncs.BoundHstore}))
 	return t.fill("prelude/run_on", map[string]string{
 		"Consume": consume,
 		"Text":    exec,

@@ -230,7 +230,15 @@ func TestNoTextOfTheEngineNamesTheSchemaOfHstore(t *testing.T) {
 	t.Parallel()
 	texts, site := calls.New(), calls.Site{HstoreSchema: "home_of_hstore"}
 	_, posting := texts.Posting(site, "q")
-	for what, sql := range map[string]string{"a scheduled post": texts.ScheduledPost(site), "a post of events": posting} {
+	queue, exec := "q", "select 1"
+	running, err := texts.Prelude(site, calls.PreludeCall{
+		Func: enginetest.FunctionServing(t, "run_on"), Name: "run_on_q", Args: map[string]*string{"qname": &queue, "exec": &exec}, Number: 1,
+		Rewrite: func(text string) (string, error) { return text, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, sql := range map[string]string{"a scheduled post": texts.ScheduledPost(site), "a post of events": posting, "a run": running} {
 		if strings.Contains(sql, "home_of_hstore") {
 			t.Errorf("%s: %s", what, sql)
 		}

@@ -18,13 +18,15 @@ begin
 	for r in
 		with types (t) as (
 			select unnest(array['text', 'name', 'varchar', 'bpchar', '"char"', 'int2', 'int4', 'int8', 'bool', 'float4', 'float8', 'numeric', 'timestamptz', 'timestamp', 'date',
-				'interval', 'jsonb', 'oid', 'regclass', 'xid', 'xid8', 'tid', 'bit varying']::regtype[])
+				'interval', 'jsonb', 'oid', 'regclass', 'xid', 'xid8', 'tid', 'bit varying', 'text[]',
+				'int4[]', 'int8[]', 'tid[]', 'xid[]', 'mbus4.qt_model', 'mbus4.message', 'mbus4.consumer']::regtype[])
 		)
 		select o.name, l.t as l, s.t as r, row_number() over () as n
-		from unnest(array['||', '+', '-', '*', '/', '%', '&', '=', '<>', '<', '<=', '>', '>=', '~', '~*', '!~']) o (name)
+		from unnest(array['||', '+', '-', '*', '/', '%', '&', '=', '<>', '<', '<=', '>', '>=', '~', '~*', '!~', '~~', '<@', '@>', '&&']) o (name)
 		cross join types l
 		cross join types s
 		where not exists (select from pg_operator p where p.oprname = o.name and p.oprleft = l.t and p.oprright = s.t and p.oprnamespace = 'pg_catalog'::regnamespace)
+		  and (l.t::text || s.t::text !~ '[][]|mbus4' or l.t = s.t or l.t::text = s.t::text || '[]' or s.t::text = l.t::text || '[]')
 	loop
 		execute format('create function public.trap%s(%s, %s) returns %s language sql immutable as %L', r.n, r.l, r.r,
 			case when r.name = '||' then 'text' when r.name in ('+', '-', '*', '/', '%', '&') then 'numeric' else 'bool' end,

@@ -14,7 +14,7 @@
 {{- if $waits}}{{$iid = "p.given, case when pg_catalog.cardinality(p.after) > 0 then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text end"}}{{end}}
 {{- $after := "null"}}
 {{- $parked := "false"}}
-{{- if $waits}}{{$after = "nullif(p.after, '{}')"}}{{$parked = "p.waits"}}{{end}}
+{{- if $waits}}{{$after = "case when pg_catalog.cardinality(p.after) > 0 then p.after end"}}{{$parked = "p.waits"}}{{end}}
 {{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
 {{- $free := "not exists (select from mbus4.message m where m.iid = w.given)"}}
 {{- if .Rows}}

@@ -108,7 +108,7 @@ as $$
     select mbus4.base_headers($1, $2)
                operator({{.Bound}}.||) coalesce($3, '')
                operator({{.Bound}}.||) case when $1 = 'dmq' and {{.Bound}}.exist($3, 'destination') then ''
-                                             else {{.Bound}}.hstore(array['destination', $1] || case when pg_catalog.starts_with($1, 'temp.') then array['tempq', $1] end) end
+                                             else {{.Bound}}.hstore(pg_catalog.array_cat(array['destination', $1], case when pg_catalog.starts_with($1, 'temp.') then array['tempq', $1] end)) end
 $$;
 
 -- What selectors see of a message that is posted. headers: as they are stored. The LIMIT as in time_text: to set up these expressions

@@ -11,7 +11,7 @@ set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-    mbus4_passed constant text[] := $9 || $1;
+    mbus4_passed constant text[] := pg_catalog.array_append($9, $1);
     mbus4_after constant text[] := case when $1 <> 'dmq' and pg_catalog.cardinality($7) > 0 then $7 end;
     mbus4_waits constant boolean := $8 and $1 <> 'dmq';
     mbus4_id constant bigint := case

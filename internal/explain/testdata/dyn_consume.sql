@@ -65,42 +65,50 @@ mbus4_call1_taken as (
                                 coalesce(x.delayed_until, x.added)::timestamp as delayed_until,
                                 x.expires::timestamp as expires, coalesce(x.received, '{}') as received,
                                 mbus4_hstore.hstore(
-                                    array[
-                                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
-                                        'seenby',
-                                        array[pg_catalog.current_database()::text]::text,
-                                        'enqueue_time',
+                                    pg_catalog.array_cat(
+                                        array[
+                                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
+                                            'seenby',
+                                            array[pg_catalog.current_database()::text]::text,
+                                            'enqueue_time',
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                    then x.added::timestamp::text
+                                                else mbus4.time_text(x.added::timestamp)
+                                            end,
+                                            'destination',
+                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                                        ],
                                         case
-                                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                then x.added::timestamp::text
-                                            else mbus4.time_text(x.added::timestamp)
-                                        end,
-                                        'destination',
-                                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
-                                    ] || case
-                                        when pg_catalog.starts_with(
-                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
-                                        )
-                                            then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
-                                    end
+                                            when pg_catalog.starts_with(
+                                                pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
+                                            )
+                                                then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                                        end
+                                    )
                                 )
                                     operator(mbus4_hstore.||) coalesce(
                                         x.headers
                                             operator(mbus4_hstore.||) case
                                                 when x.consumer_id = 1 and mbus4_hstore.exist(x.headers, 'destination') then ''
                                                 else mbus4_hstore.hstore(
-                                                    array[
-                                                        'destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
-                                                    ] || case
-                                                        when pg_catalog.starts_with(
-                                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
-                                                        )
-                                                            then array[
-                                                                'tempq',
-                                                                pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
-                                                            ]
-                                                    end
+                                                    pg_catalog.array_cat(
+                                                        array[
+                                                            'destination',
+                                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                                                        ],
+                                                        case
+                                                            when pg_catalog.starts_with(
+                                                                pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
+                                                                'temp.'
+                                                            )
+                                                                then array[
+                                                                    'tempq',
+                                                                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                                                                ]
+                                                        end
+                                                    )
                                                 )
                                             end,
                                         ''
@@ -133,34 +141,41 @@ mbus4_call1 as (
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
-                    'seenby',
-                    array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time',
+                pg_catalog.array_cat(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
+                        'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination',
+                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                    ],
                     case
-                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else mbus4.time_text(d.added::timestamp)
-                    end,
-                    'destination',
-                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
-                ] || case
-                    when pg_catalog.starts_with(pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.')
-                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
-                end
+                        when pg_catalog.starts_with(pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.')
+                            then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                    end
+                )
             )
                 operator(mbus4_hstore.||) coalesce(
                     d.headers
                         operator(mbus4_hstore.||) case
                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                             else mbus4_hstore.hstore(
-                                array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")] || case
-                                    when pg_catalog.starts_with(
-                                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
-                                    )
-                                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
-                                end
+                                pg_catalog.array_cat(
+                                    array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")],
+                                    case
+                                        when pg_catalog.starts_with(
+                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
+                                        )
+                                            then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                                    end
+                                )
                             )
                         end,
                     ''

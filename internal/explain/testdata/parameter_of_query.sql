@@ -42,7 +42,7 @@ mbus4_call1_stored as (
                     rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
                 )
         end,
-        mbus4.at_post_given_429bcb26(
+        mbus4.at_post_given_99a2def2(
             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null

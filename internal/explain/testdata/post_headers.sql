@@ -15,7 +15,7 @@ mbus4_call1_posted as materialized (
         case
             when (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
                 then null
-            else mbus4.at_post_given_429bcb26(
+            else mbus4.at_post_given_99a2def2(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
                 w.data, null, false
             )
@@ -70,7 +70,7 @@ mbus4_call1_stored as (
                         p.data, null, false, null
                     )
             end,
-            mbus4.at_post_given_429bcb26(
+            mbus4.at_post_given_99a2def2(
                 '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
                 null, false
             ) is null

@@ -23,7 +23,7 @@ mbus4_call1_posted as materialized (
                         and not exists (select from mbus4.message m where m.iid = w.given)
                 )
                 then null
-            else mbus4.at_post_given_429bcb26(
+            else mbus4.at_post_given_99a2def2(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
                 w.data, null, false
             )
@@ -78,7 +78,7 @@ mbus4_call1_stored as (
                         p.data, null, false, null
                     )
             end,
-            mbus4.at_post_given_429bcb26(
+            mbus4.at_post_given_99a2def2(
                 '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
                 null, false
             ) is null

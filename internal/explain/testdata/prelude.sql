@@ -115,41 +115,49 @@ begin
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
-                        array[
-                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
-                            'seenby',
-                            array[pg_catalog.current_database()::text]::text,
-                            'enqueue_time',
+                        pg_catalog.array_cat(
+                            array[
+                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                                'seenby',
+                                array[pg_catalog.current_database()::text]::text,
+                                'enqueue_time',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then d.added::timestamp::text
+                                    else mbus4.time_text(d.added::timestamp)
+                                end,
+                                'destination',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                            ],
                             case
-                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                    then d.added::timestamp::text
-                                else mbus4.time_text(d.added::timestamp)
-                            end,
-                            'destination',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                        ] || case
-                            when pg_catalog.starts_with(
-                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                            )
-                                then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
-                        end
+                                when pg_catalog.starts_with(
+                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                )
+                                    then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                            end
+                        )
                     )
                         operator(mbus4_hstore.||) coalesce(
                             d.headers
                                 operator(mbus4_hstore.||) case
                                     when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                     else mbus4_hstore.hstore(
-                                        array[
-                                            'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                        ] || case
-                                            when pg_catalog.starts_with(
-                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                                            )
-                                                then array[
-                                                    'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                                ]
-                                        end
+                                        pg_catalog.array_cat(
+                                            array[
+                                                'destination',
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                            ],
+                                            case
+                                                when pg_catalog.starts_with(
+                                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                                )
+                                                    then array[
+                                                        'tempq',
+                                                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                    ]
+                                            end
+                                        )
                                     )
                                 end,
                             ''
@@ -187,14 +195,14 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_9158b73f(
+                    perform mbus4.at_retry_5ec008b6(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                         select 1::bigint, 'dmq'::text, (mbus4_message).data,
                             (mbus4_message).headers
-                                operator(public.||) public.hstore(
+                                operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
                                         'dmq.added',
                                         mbus4.time_text(pg_catalog.clock_timestamp()::timestamp),
@@ -221,7 +229,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_429bcb26(
+                                else mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -279,7 +287,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_429bcb26(
+                                mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -394,28 +402,32 @@ begin
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
-                                array[
-                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                    array[pg_catalog.current_database()::text]::text,
-                                    'enqueue_time',
-                                    case
-                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                            then d.added::timestamp::text
-                                        else mbus4.time_text(d.added::timestamp)
-                                    end,
-                                    'destination', k.queue
-                                ] || case
-                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                end
+                                pg_catalog.array_cat(
+                                    array[
+                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::text]::text,
+                                        'enqueue_time',
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                then d.added::timestamp::text
+                                            else mbus4.time_text(d.added::timestamp)
+                                        end,
+                                        'destination', k.queue
+                                    ],
+                                    case when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue] end
+                                )
                             )
                                 operator(mbus4_hstore.||) coalesce(
                                     d.headers
                                         operator(mbus4_hstore.||) case
                                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                             else mbus4_hstore.hstore(
-                                                array['destination', k.queue] || case
-                                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                                end
+                                                pg_catalog.array_cat(
+                                                    array['destination', k.queue],
+                                                    case
+                                                        when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                                    end
+                                                )
                                             )
                                         end,
                                     ''
@@ -431,14 +443,14 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_9158b73f(
+            perform mbus4.at_retry_5ec008b6(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
                     (mbus4_message).headers
-                        operator(public.||) public.hstore(
+                        operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
                         ),
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
@@ -460,7 +472,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_429bcb26(
+                        else mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -517,7 +529,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_429bcb26(
+                        mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null

@@ -67,28 +67,30 @@ mbus4_call1 as (
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, '{}'),
                 mbus4_hstore.hstore(
-                    array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
-                        array[pg_catalog.current_database()::text]::text,
-                        'enqueue_time',
-                        case
-                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
-                            else mbus4.time_text(d.added::timestamp)
-                        end,
-                        'destination', d.queue
-                    ] || case
-                        when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
-                    end
+                    pg_catalog.array_cat(
+                        array[
+                            'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
+                            array[pg_catalog.current_database()::text]::text,
+                            'enqueue_time',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                    then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            'destination', d.queue
+                        ],
+                        case when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue] end
+                    )
                 )
                     operator(mbus4_hstore.||) coalesce(
                         d.headers
                             operator(mbus4_hstore.||) case
                                 when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                 else mbus4_hstore.hstore(
-                                    array['destination', d.queue] || case
-                                        when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
-                                    end
+                                    pg_catalog.array_cat(
+                                        array['destination', d.queue],
+                                        case when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue] end
+                                    )
                                 )
                             end,
                         ''

@@ -38,8 +38,8 @@ as $mbus4$
         select {{template "first_free" .With "Call" "mbus4" "Tids" "select mbus4.candidates(k.queue, k.id, k.low, k.now, $4, 1000000000) from mbus4_consumer k"}} as tids
         from mbus4_few w
         cross join mbus4_found f
-        where pg_catalog.cardinality(w.tids) = 128 and f.tids = '{}'
+        where pg_catalog.cardinality(w.tids) = 128 and pg_catalog.cardinality(f.tids) = 0
     )
-    select case when exists (select from (select f.tids from mbus4_found f union all select m.tids from mbus4_more m) f where f.tids <> '{}') then ''
+    select case when exists (select from (select f.tids from mbus4_found f union all select m.tids from mbus4_more m) f where pg_catalog.cardinality(f.tids) > 0) then ''
                 else {{template "wait_bounds" .}} end
 $mbus4$

@@ -49,7 +49,7 @@ begin
                          else {{template "no_queue" .With "Args" "" "Queue" "$2"}} end;
         end if;
     end if;
-    if mbus4_ids <> '{}' then
+    if pg_catalog.cardinality(mbus4_ids) > 0 then
         if $5 is null then
             insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
             select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after

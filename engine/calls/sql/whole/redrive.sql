@@ -35,7 +35,7 @@ as $mbus4$
         from looked l
         cross join lateral (
             select d.*, case when d.no_way is not null then d.no_way
-                             when d.ids = '{}' then case when d.consumer is null then 'unwanted' else 'gone' end
+                             when pg_catalog.cardinality(d.ids) = 0 then case when d.consumer is null then 'unwanted' else 'gone' end
                              when not exists (
                                  select from pg_catalog.unnest(d.ids) c (id)
                                  where not exists (select from mbus4.message o where o.iid = d.own_iid and o.consumer_id = c.id and {{template "unexpired" .With "Row" "o"}})
@@ -100,7 +100,7 @@ as $mbus4$
         returning 1
     ), stored as (
         insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, headers, properties, data, after)
-        select g.new, c.id, case when g.parked then 'infinity' else g.now end, g.now, g.iid, g.expires, g.headers, g.properties, g.data, nullif(g.deps, '{}')
+        select g.new, c.id, case when g.parked then 'infinity' else g.now end, g.now, g.iid, g.expires, g.headers, g.properties, g.data, case when pg_catalog.cardinality(g.deps) > 0 then g.deps end
         from going g
         cross join pg_catalog.unnest(g.ids) c (id)
         where (select pg_catalog.count(*) from old) >= 0

@@ -62,42 +62,50 @@ mbus4_call1_taken as (
                                 coalesce(x.delayed_until, x.added)::timestamp as delayed_until,
                                 x.expires::timestamp as expires, coalesce(x.received, '{}') as received,
                                 mbus4_hstore.hstore(
-                                    array[
-                                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
-                                        'seenby',
-                                        array[pg_catalog.current_database()::text]::text,
-                                        'enqueue_time',
+                                    pg_catalog.array_cat(
+                                        array[
+                                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
+                                            'seenby',
+                                            array[pg_catalog.current_database()::text]::text,
+                                            'enqueue_time',
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                    then x.added::timestamp::text
+                                                else mbus4.time_text(x.added::timestamp)
+                                            end,
+                                            'destination',
+                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                                        ],
                                         case
-                                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                then x.added::timestamp::text
-                                            else mbus4.time_text(x.added::timestamp)
-                                        end,
-                                        'destination',
-                                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
-                                    ] || case
-                                        when pg_catalog.starts_with(
-                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
-                                        )
-                                            then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
-                                    end
+                                            when pg_catalog.starts_with(
+                                                pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
+                                            )
+                                                then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                                        end
+                                    )
                                 )
                                     operator(mbus4_hstore.||) coalesce(
                                         x.headers
                                             operator(mbus4_hstore.||) case
                                                 when x.consumer_id = 1 and mbus4_hstore.exist(x.headers, 'destination') then ''
                                                 else mbus4_hstore.hstore(
-                                                    array[
-                                                        'destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
-                                                    ] || case
-                                                        when pg_catalog.starts_with(
-                                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
-                                                        )
-                                                            then array[
-                                                                'tempq',
-                                                                pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
-                                                            ]
-                                                    end
+                                                    pg_catalog.array_cat(
+                                                        array[
+                                                            'destination',
+                                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                                                        ],
+                                                        case
+                                                            when pg_catalog.starts_with(
+                                                                pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
+                                                                'temp.'
+                                                            )
+                                                                then array[
+                                                                    'tempq',
+                                                                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                                                                ]
+                                                        end
+                                                    )
                                                 )
                                             end,
                                         ''
@@ -130,34 +138,41 @@ mbus4_call1 as (
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
-                    'seenby',
-                    array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time',
+                pg_catalog.array_cat(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
+                        'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination',
+                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                    ],
                     case
-                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else mbus4.time_text(d.added::timestamp)
-                    end,
-                    'destination',
-                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
-                ] || case
-                    when pg_catalog.starts_with(pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.')
-                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
-                end
+                        when pg_catalog.starts_with(pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.')
+                            then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                    end
+                )
             )
                 operator(mbus4_hstore.||) coalesce(
                     d.headers
                         operator(mbus4_hstore.||) case
                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                             else mbus4_hstore.hstore(
-                                array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")] || case
-                                    when pg_catalog.starts_with(
-                                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
-                                    )
-                                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
-                                end
+                                pg_catalog.array_cat(
+                                    array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")],
+                                    case
+                                        when pg_catalog.starts_with(
+                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
+                                        )
+                                            then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                                    end
+                                )
                             )
                         end,
                     ''
@@ -225,43 +240,49 @@ mbus4_call1_taken as (
     delete from mbus4.message m
     where m.ctid = any(
         coalesce(
-            nullif(
-                array(
-                    select x.ctid
-                    from mbus4.message x
-                    where x.ctid = any((select k.tids from mbus4_call1_consumer k)::tid[])
-                        and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
-                        and (
-                            case
-                                when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
-                                when x.after is not null and mbus4.awaits_delivery(x.after) then null
-                                else 0
-                            end
-                        ) is not null
-                    order by x.available_at, x.id
-                    limit 1
-                    for update skip locked
-                ),
-                '{}'
+            (
+                select case when pg_catalog.cardinality(f.tids) > 0 then f.tids end
+                from (
+                    select array(
+                        select x.ctid
+                        from mbus4.message x
+                        where x.ctid = any((select k.tids from mbus4_call1_consumer k)::tid[])
+                            and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
+                            and (
+                                case
+                                    when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit 1
+                        for update skip locked
+                    ) as tids
+                    offset 0
+                ) f
             ),
-            nullif(
-                array(
-                    select x.ctid
-                    from mbus4.message x
-                    where x.ctid = any((select w.tids from mbus4_call1_more w)::tid[])
-                        and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
-                        and (
-                            case
-                                when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
-                                when x.after is not null and mbus4.awaits_delivery(x.after) then null
-                                else 0
-                            end
-                        ) is not null
-                    order by x.available_at, x.id
-                    limit 1
-                    for update skip locked
-                ),
-                '{}'
+            (
+                select case when pg_catalog.cardinality(f.tids) > 0 then f.tids end
+                from (
+                    select array(
+                        select x.ctid
+                        from mbus4.message x
+                        where x.ctid = any((select w.tids from mbus4_call1_more w)::tid[])
+                            and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
+                            and (
+                                case
+                                    when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit 1
+                        for update skip locked
+                    ) as tids
+                    offset 0
+                ) f
             ),
             array(
                 select x.ctid
@@ -315,27 +336,30 @@ mbus4_call1 as (
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                    array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time',
-                    case
-                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else mbus4.time_text(d.added::timestamp)
-                    end,
-                    'destination', k.queue
-                ] || case
-                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                end
+                pg_catalog.array_cat(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination', k.queue
+                    ],
+                    case when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue] end
+                )
             )
                 operator(mbus4_hstore.||) coalesce(
                     d.headers
                         operator(mbus4_hstore.||) case
                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                             else mbus4_hstore.hstore(
-                                array['destination', k.queue] || case
-                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                end
+                                pg_catalog.array_cat(
+                                    array['destination', k.queue],
+                                    case when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue] end
+                                )
                             )
                         end,
                     ''
@@ -488,27 +512,30 @@ mbus4_call1 as (
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
-                    array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time',
-                    case
-                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else mbus4.time_text(d.added::timestamp)
-                    end,
-                    'destination', r.queue
-                ] || case
-                    when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
-                end
+                pg_catalog.array_cat(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination', r.queue
+                    ],
+                    case when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue] end
+                )
             )
                 operator(mbus4_hstore.||) coalesce(
                     d.headers
                         operator(mbus4_hstore.||) case
                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                             else mbus4_hstore.hstore(
-                                array['destination', r.queue] || case
-                                    when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
-                                end
+                                pg_catalog.array_cat(
+                                    array['destination', r.queue],
+                                    case when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue] end
+                                )
                             )
                         end,
                     ''

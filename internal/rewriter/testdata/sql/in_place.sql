@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_e45800be(
+            then mbus4.at_post_f8ba792d(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore,
                 null::timestamp without time zone, null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_e45800be(
+create or replace function mbus4.at_post_f8ba792d(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile
 set jit = off as '
@@ -58,7 +58,7 @@ set jit = off as '
                         rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
                     )
             end,
-            mbus4.at_post_given_429bcb26(
+            mbus4.at_post_given_99a2def2(
                 ''''||$6||'''', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false
             ) is null
         )
@@ -81,12 +81,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_55426b7e((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_b7f7f1ad((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_55426b7e(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1
+create or replace function mbus4.at_consume_waking_b7f7f1ad(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1
 set jit = off as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
@@ -194,30 +194,37 @@ set jit = off as '
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, ''{}''),
                 mbus4_hstore.hstore(
-                    array[
-                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', pg_catalog.lower(($1) collate "C"),
-                        ''seenby'',
-                        array[pg_catalog.current_database()::text]::text,
-                        ''enqueue_time'',
+                    pg_catalog.array_cat(
+                        array[
+                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', pg_catalog.lower(($1) collate "C"),
+                            ''seenby'',
+                            array[pg_catalog.current_database()::text]::text,
+                            ''enqueue_time'',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                    then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            ''destination'', pg_catalog.lower(($1) collate "C")
+                        ],
                         case
-                            when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') then d.added::timestamp::text
-                            else mbus4.time_text(d.added::timestamp)
-                        end,
-                        ''destination'', pg_catalog.lower(($1) collate "C")
-                    ] || case
-                        when pg_catalog.starts_with(pg_catalog.lower(($1) collate "C"), ''temp.'')
-                            then array[''tempq'', pg_catalog.lower(($1) collate "C")]
-                    end
+                            when pg_catalog.starts_with(pg_catalog.lower(($1) collate "C"), ''temp.'')
+                                then array[''tempq'', pg_catalog.lower(($1) collate "C")]
+                        end
+                    )
                 )
                     operator(mbus4_hstore.||) coalesce(
                         d.headers
                             operator(mbus4_hstore.||) case
                                 when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, ''destination'') then ''''
                                 else mbus4_hstore.hstore(
-                                    array[''destination'', pg_catalog.lower(($1) collate "C")] || case
-                                        when pg_catalog.starts_with(pg_catalog.lower(($1) collate "C"), ''temp.'')
-                                            then array[''tempq'', pg_catalog.lower(($1) collate "C")]
-                                    end
+                                    pg_catalog.array_cat(
+                                        array[''destination'', pg_catalog.lower(($1) collate "C")],
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.lower(($1) collate "C"), ''temp.'')
+                                                then array[''tempq'', pg_catalog.lower(($1) collate "C")]
+                                        end
+                                    )
                                 )
                             end,
                         ''''

@@ -99,7 +99,7 @@ mbus4_call1_leased as (
                                     else 0
                                 end < k.most
                                     then 0
-                                when mbus4.at_spent_d07e2076('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                when mbus4.at_spent_92f8d399('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                     then null
                             end
                     end
@@ -144,7 +144,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_d07e2076(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_92f8d399(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -181,27 +181,30 @@ set jit = off as $mbus4$
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
              mbus4_hstore.hstore(
-                 array[
-                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                     array[pg_catalog.current_database()::text]::text,
-                     'enqueue_time',
-                     case
-                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
-                         else mbus4.time_text(m.added::timestamp)
-                     end,
-                     'destination', c.qname
-                 ] || case
-                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                 end
+                 pg_catalog.array_cat(
+                     array[
+                         'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
+                         array[pg_catalog.current_database()::text]::text,
+                         'enqueue_time',
+                         case
+                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                 then m.added::timestamp::text
+                             else mbus4.time_text(m.added::timestamp)
+                         end,
+                         'destination', c.qname
+                     ],
+                     case when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname] end
+                 )
              )
                  operator(mbus4_hstore.||) coalesce(
                      m.headers
                          operator(mbus4_hstore.||) case
                              when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
                              else mbus4_hstore.hstore(
-                                 array['destination', c.qname] || case
-                                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                                 end
+                                 pg_catalog.array_cat(
+                                     array['destination', c.qname],
+                                     case when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname] end
+                                 )
                              )
                          end,
                      ''
@@ -321,7 +324,7 @@ mbus4_call1_leased as (
                                         else 0
                                     end < k.most
                                         then 0
-                                    when mbus4.at_spent_d07e2076('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                    when mbus4.at_spent_92f8d399('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                         then null
                                 end
                         end
@@ -342,32 +345,39 @@ mbus4_call1 as (
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                    (select k.queue from mbus4_call1_consumer k),
-                    'seenby',
-                    array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time',
+                pg_catalog.array_cat(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        (select k.queue from mbus4_call1_consumer k),
+                        'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination',
+                        (select k.queue from mbus4_call1_consumer k)
+                    ],
                     case
-                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else mbus4.time_text(d.added::timestamp)
-                    end,
-                    'destination',
-                    (select k.queue from mbus4_call1_consumer k)
-                ] || case
-                    when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
-                        then array['tempq', (select k.queue from mbus4_call1_consumer k)]
-                end
+                        when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
+                            then array['tempq', (select k.queue from mbus4_call1_consumer k)]
+                    end
+                )
             )
                 operator(mbus4_hstore.||) coalesce(
                     d.headers
                         operator(mbus4_hstore.||) case
                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                             else mbus4_hstore.hstore(
-                                array['destination', (select k.queue from mbus4_call1_consumer k)] || case
-                                    when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
-                                        then array['tempq', (select k.queue from mbus4_call1_consumer k)]
-                                end
+                                pg_catalog.array_cat(
+                                    array['destination', (select k.queue from mbus4_call1_consumer k)],
+                                    case
+                                        when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
+                                            then array['tempq', (select k.queue from mbus4_call1_consumer k)]
+                                    end
+                                )
                             )
                         end,
                     ''
@@ -407,7 +417,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_d07e2076(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_92f8d399(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -444,27 +454,30 @@ set jit = off as $mbus4$
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
              mbus4_hstore.hstore(
-                 array[
-                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                     array[pg_catalog.current_database()::text]::text,
-                     'enqueue_time',
-                     case
-                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
-                         else mbus4.time_text(m.added::timestamp)
-                     end,
-                     'destination', c.qname
-                 ] || case
-                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                 end
+                 pg_catalog.array_cat(
+                     array[
+                         'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
+                         array[pg_catalog.current_database()::text]::text,
+                         'enqueue_time',
+                         case
+                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                 then m.added::timestamp::text
+                             else mbus4.time_text(m.added::timestamp)
+                         end,
+                         'destination', c.qname
+                     ],
+                     case when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname] end
+                 )
              )
                  operator(mbus4_hstore.||) coalesce(
                      m.headers
                          operator(mbus4_hstore.||) case
                              when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
                              else mbus4_hstore.hstore(
-                                 array['destination', c.qname] || case
-                                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                                 end
+                                 pg_catalog.array_cat(
+                                     array['destination', c.qname],
+                                     case when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname] end
+                                 )
                              )
                          end,
                      ''
@@ -570,7 +583,7 @@ mbus4_call1_chosen as materialized (
                                 else 0
                             end < t.most
                                 then 0
-                            when mbus4.at_spent_d07e2076('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
+                            when mbus4.at_spent_92f8d399('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
                                 then null
                         end
                 end
@@ -624,27 +637,30 @@ mbus4_call1 as (
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
-                    array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time',
-                    case
-                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else mbus4.time_text(d.added::timestamp)
-                    end,
-                    'destination', r.queue
-                ] || case
-                    when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
-                end
+                pg_catalog.array_cat(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination', r.queue
+                    ],
+                    case when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue] end
+                )
             )
                 operator(mbus4_hstore.||) coalesce(
                     d.headers
                         operator(mbus4_hstore.||) case
                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                             else mbus4_hstore.hstore(
-                                array['destination', r.queue] || case
-                                    when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
-                                end
+                                pg_catalog.array_cat(
+                                    array['destination', r.queue],
+                                    case when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue] end
+                                )
                             )
                         end,
                     ''
@@ -692,7 +708,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_d07e2076(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_92f8d399(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -729,27 +745,30 @@ set jit = off as $mbus4$
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
              mbus4_hstore.hstore(
-                 array[
-                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                     array[pg_catalog.current_database()::text]::text,
-                     'enqueue_time',
-                     case
-                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
-                         else mbus4.time_text(m.added::timestamp)
-                     end,
-                     'destination', c.qname
-                 ] || case
-                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                 end
+                 pg_catalog.array_cat(
+                     array[
+                         'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
+                         array[pg_catalog.current_database()::text]::text,
+                         'enqueue_time',
+                         case
+                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                 then m.added::timestamp::text
+                             else mbus4.time_text(m.added::timestamp)
+                         end,
+                         'destination', c.qname
+                     ],
+                     case when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname] end
+                 )
              )
                  operator(mbus4_hstore.||) coalesce(
                      m.headers
                          operator(mbus4_hstore.||) case
                              when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
                              else mbus4_hstore.hstore(
-                                 array['destination', c.qname] || case
-                                     when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                                 end
+                                 pg_catalog.array_cat(
+                                     array['destination', c.qname],
+                                     case when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname] end
+                                 )
                              )
                          end,
                      ''
@@ -924,13 +943,13 @@ $mbus4$
 # The rest are functions.
 select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($3, '5 min')
 ----
-select mbus4.at_retry_9158b73f(
+select mbus4.at_retry_5ec008b6(
     '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry",
-    mbus4.at_fail_71703624('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_fail_9c863556('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
     mbus4.at_extend_a96437ca('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
 -- where there is in the database:
-create or replace function mbus4.at_retry_9158b73f(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_5ec008b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1079,7 +1098,7 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_d07e2076(
+     select mbus4.at_spent_92f8d399(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
@@ -1135,7 +1154,7 @@ set jit = off as $mbus4$
  ) + (select pg_catalog.count(*) from put) > 0
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_fail_71703624(call text, lease text, error text) returns boolean language sql volatile
+create or replace function mbus4.at_fail_9c863556(call text, lease text, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1164,7 +1183,7 @@ set jit = off as $mbus4$
  )
  select coalesce(
      (
-         select mbus4.at_spent_d07e2076(
+         select mbus4.at_spent_92f8d399(
              $1, l.consumer_id, l.available_at, l.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')
          )
          from leased l
@@ -1304,34 +1323,41 @@ mbus4_call1 as (
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
-                    'seenby',
-                    array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time',
+                pg_catalog.array_cat(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
+                        'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination',
+                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
+                    ],
                     case
-                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else mbus4.time_text(d.added::timestamp)
-                    end,
-                    'destination',
-                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
-                ] || case
-                    when pg_catalog.starts_with(pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.')
-                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
-                end
+                        when pg_catalog.starts_with(pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.')
+                            then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                    end
+                )
             )
                 operator(mbus4_hstore.||) coalesce(
                     d.headers
                         operator(mbus4_hstore.||) case
                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                             else mbus4_hstore.hstore(
-                                array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")] || case
-                                    when pg_catalog.starts_with(
-                                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
-                                    )
-                                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
-                                end
+                                pg_catalog.array_cat(
+                                    array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")],
+                                    case
+                                        when pg_catalog.starts_with(
+                                            pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
+                                        )
+                                            then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
+                                    end
+                                )
                             )
                         end,
                     ''
@@ -1340,7 +1366,7 @@ mbus4_call1 as (
         )::mbus4.qt_model as consume
     from mbus4_call1_taken d
 )
-select mbus4.at_retry_9158b73f(
+select mbus4.at_retry_5ec008b6(
     '2 _session_secret_', mbus4.to_retry((m)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry"
 from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m;
@@ -1362,7 +1388,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_9158b73f(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_5ec008b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1511,7 +1537,7 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_d07e2076(
+     select mbus4.at_spent_92f8d399(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
@@ -1576,9 +1602,9 @@ select case
     ) > 0
         then ''::void
 end as "alter_consumer",
-    mbus4.at_redrive_a6586582('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
+    mbus4.at_redrive_1adf6568('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
 -- where there is in the database:
-create or replace function mbus4.at_redrive_a6586582(call text, qname text, selector text, amt int) returns bigint language sql volatile
+create or replace function mbus4.at_redrive_1adf6568(call text, qname text, selector text, amt int) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1633,27 +1659,30 @@ set jit = off as $mbus4$
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
              mbus4_hstore.hstore(
-                 array[
-                     'source_db', pg_catalog.current_database()::text, 'destination_queue', 'dmq', 'seenby',
-                     array[pg_catalog.current_database()::text]::text,
-                     'enqueue_time',
-                     case
-                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
-                         else mbus4.time_text(m.added::timestamp)
-                     end,
-                     'destination', 'dmq'
-                 ] || case
-                     when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq']
-                 end
+                 pg_catalog.array_cat(
+                     array[
+                         'source_db', pg_catalog.current_database()::text, 'destination_queue', 'dmq', 'seenby',
+                         array[pg_catalog.current_database()::text]::text,
+                         'enqueue_time',
+                         case
+                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                 then m.added::timestamp::text
+                             else mbus4.time_text(m.added::timestamp)
+                         end,
+                         'destination', 'dmq'
+                     ],
+                     case when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq'] end
+                 )
              )
                  operator(mbus4_hstore.||) coalesce(
                      m.headers
                          operator(mbus4_hstore.||) case
                              when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
                              else mbus4_hstore.hstore(
-                                 array['destination', 'dmq'] || case
-                                     when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq']
-                                 end
+                                 pg_catalog.array_cat(
+                                     array['destination', 'dmq'],
+                                     case when pg_catalog.starts_with('dmq', 'temp.') then array['tempq', 'dmq'] end
+                                 )
                              )
                          end,
                      ''
@@ -1683,7 +1712,7 @@ set jit = off as $mbus4$
          select d.*,
              case
                  when d.no_way is not null then d.no_way
-                 when d.ids = '{}' then case when d.consumer is null then 'unwanted' else 'gone' end
+                 when pg_catalog.cardinality(d.ids) = 0 then case when d.consumer is null then 'unwanted' else 'gone' end
                  when not exists (
                      select
                      from pg_catalog.unnest(d.ids) c (id)
@@ -1842,7 +1871,8 @@ set jit = off as $mbus4$
      insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, headers, properties, data, after)
      select g.new, c.id,
          case when g.parked then 'infinity' else g.now end,
-         g.now, g.iid, g.expires, g.headers, g.properties, g.data, nullif(g.deps, '{}')
+         g.now, g.iid, g.expires, g.headers, g.properties, g.data,
+         case when pg_catalog.cardinality(g.deps) > 0 then g.deps end
      from going g
      cross join pg_catalog.unnest(g.ids) c (id)
      where (select pg_catalog.count(*) from old) >= 0

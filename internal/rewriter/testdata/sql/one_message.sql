@@ -63,28 +63,30 @@ mbus4_call1 as (
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, '{}'),
                 mbus4_hstore.hstore(
-                    array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
-                        array[pg_catalog.current_database()::text]::text,
-                        'enqueue_time',
-                        case
-                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
-                            else mbus4.time_text(d.added::timestamp)
-                        end,
-                        'destination', d.queue
-                    ] || case
-                        when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
-                    end
+                    pg_catalog.array_cat(
+                        array[
+                            'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
+                            array[pg_catalog.current_database()::text]::text,
+                            'enqueue_time',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                    then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            'destination', d.queue
+                        ],
+                        case when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue] end
+                    )
                 )
                     operator(mbus4_hstore.||) coalesce(
                         d.headers
                             operator(mbus4_hstore.||) case
                                 when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                 else mbus4_hstore.hstore(
-                                    array['destination', d.queue] || case
-                                        when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
-                                    end
+                                    pg_catalog.array_cat(
+                                        array['destination', d.queue],
+                                        case when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue] end
+                                    )
                                 )
                             end,
                         ''
@@ -187,28 +189,30 @@ mbus4_call1 as (
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
-                        array[
-                            'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                            array[pg_catalog.current_database()::text]::text,
-                            'enqueue_time',
-                            case
-                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                    then d.added::timestamp::text
-                                else mbus4.time_text(d.added::timestamp)
-                            end,
-                            'destination', k.queue
-                        ] || case
-                            when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                        end
+                        pg_catalog.array_cat(
+                            array[
+                                'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                array[pg_catalog.current_database()::text]::text,
+                                'enqueue_time',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then d.added::timestamp::text
+                                    else mbus4.time_text(d.added::timestamp)
+                                end,
+                                'destination', k.queue
+                            ],
+                            case when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue] end
+                        )
                     )
                         operator(mbus4_hstore.||) coalesce(
                             d.headers
                                 operator(mbus4_hstore.||) case
                                     when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                     else mbus4_hstore.hstore(
-                                        array['destination', k.queue] || case
-                                            when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                        end
+                                        pg_catalog.array_cat(
+                                            array['destination', k.queue],
+                                            case when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue] end
+                                        )
                                     )
                                 end,
                             ''
@@ -258,27 +262,30 @@ select (
             coalesce(m.delayed_until, m.added)::timestamp,
             m.expires::timestamp, coalesce(m.received, '{}'),
             mbus4_hstore.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                    array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time',
-                    case
-                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
-                        else mbus4.time_text(m.added::timestamp)
-                    end,
-                    'destination', c.qname
-                ] || case
-                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                end
+                pg_catalog.array_cat(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then m.added::timestamp::text
+                            else mbus4.time_text(m.added::timestamp)
+                        end,
+                        'destination', c.qname
+                    ],
+                    case when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname] end
+                )
             )
                 operator(mbus4_hstore.||) coalesce(
                     m.headers
                         operator(mbus4_hstore.||) case
                             when m.consumer_id = 1 and mbus4_hstore.exist(m.headers, 'destination') then ''
                             else mbus4_hstore.hstore(
-                                array['destination', c.qname] || case
-                                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                                end
+                                pg_catalog.array_cat(
+                                    array['destination', c.qname],
+                                    case when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname] end
+                                )
                             )
                         end,
                     ''

@@ -112,41 +112,49 @@ begin
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
-                        array[
-                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
-                            'seenby',
-                            array[pg_catalog.current_database()::text]::text,
-                            'enqueue_time',
+                        pg_catalog.array_cat(
+                            array[
+                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                                'seenby',
+                                array[pg_catalog.current_database()::text]::text,
+                                'enqueue_time',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then d.added::timestamp::text
+                                    else mbus4.time_text(d.added::timestamp)
+                                end,
+                                'destination',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                            ],
                             case
-                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                    then d.added::timestamp::text
-                                else mbus4.time_text(d.added::timestamp)
-                            end,
-                            'destination',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                        ] || case
-                            when pg_catalog.starts_with(
-                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                            )
-                                then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
-                        end
+                                when pg_catalog.starts_with(
+                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                )
+                                    then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                            end
+                        )
                     )
                         operator(mbus4_hstore.||) coalesce(
                             d.headers
                                 operator(mbus4_hstore.||) case
                                     when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                     else mbus4_hstore.hstore(
-                                        array[
-                                            'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                        ] || case
-                                            when pg_catalog.starts_with(
-                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                                            )
-                                                then array[
-                                                    'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                                ]
-                                        end
+                                        pg_catalog.array_cat(
+                                            array[
+                                                'destination',
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                            ],
+                                            case
+                                                when pg_catalog.starts_with(
+                                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                                )
+                                                    then array[
+                                                        'tempq',
+                                                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                    ]
+                                            end
+                                        )
                                     )
                                 end,
                             ''
@@ -184,14 +192,14 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_9158b73f(
+                    perform mbus4.at_retry_5ec008b6(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                         select 1::bigint, 'dmq'::text, (mbus4_message).data,
                             (mbus4_message).headers
-                                operator(public.||) public.hstore(
+                                operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
                                         'dmq.added',
                                         mbus4.time_text(pg_catalog.clock_timestamp()::timestamp),
@@ -218,7 +226,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_429bcb26(
+                                else mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -276,7 +284,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_429bcb26(
+                                mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -391,28 +399,32 @@ begin
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
-                                array[
-                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                    array[pg_catalog.current_database()::text]::text,
-                                    'enqueue_time',
-                                    case
-                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                            then d.added::timestamp::text
-                                        else mbus4.time_text(d.added::timestamp)
-                                    end,
-                                    'destination', k.queue
-                                ] || case
-                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                end
+                                pg_catalog.array_cat(
+                                    array[
+                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::text]::text,
+                                        'enqueue_time',
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                then d.added::timestamp::text
+                                            else mbus4.time_text(d.added::timestamp)
+                                        end,
+                                        'destination', k.queue
+                                    ],
+                                    case when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue] end
+                                )
                             )
                                 operator(mbus4_hstore.||) coalesce(
                                     d.headers
                                         operator(mbus4_hstore.||) case
                                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                             else mbus4_hstore.hstore(
-                                                array['destination', k.queue] || case
-                                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                                end
+                                                pg_catalog.array_cat(
+                                                    array['destination', k.queue],
+                                                    case
+                                                        when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                                    end
+                                                )
                                             )
                                         end,
                                     ''
@@ -428,14 +440,14 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_9158b73f(
+            perform mbus4.at_retry_5ec008b6(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
                     (mbus4_message).headers
-                        operator(public.||) public.hstore(
+                        operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
                         ),
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
@@ -457,7 +469,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_429bcb26(
+                        else mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -514,7 +526,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_429bcb26(
+                        mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -558,14 +570,14 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_429bcb26(
+create or replace function mbus4.at_post_given_99a2def2(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_9158b73f(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_5ec008b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -714,7 +726,7 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_d07e2076(
+     select mbus4.at_spent_92f8d399(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
@@ -882,41 +894,49 @@ begin
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
-                        array[
-                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
-                            'seenby',
-                            array[pg_catalog.current_database()::text]::text,
-                            'enqueue_time',
+                        pg_catalog.array_cat(
+                            array[
+                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                                'seenby',
+                                array[pg_catalog.current_database()::text]::text,
+                                'enqueue_time',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then d.added::timestamp::text
+                                    else mbus4.time_text(d.added::timestamp)
+                                end,
+                                'destination',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                            ],
                             case
-                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                    then d.added::timestamp::text
-                                else mbus4.time_text(d.added::timestamp)
-                            end,
-                            'destination',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                        ] || case
-                            when pg_catalog.starts_with(
-                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                            )
-                                then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
-                        end
+                                when pg_catalog.starts_with(
+                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                )
+                                    then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                            end
+                        )
                     )
                         operator(mbus4_hstore.||) coalesce(
                             d.headers
                                 operator(mbus4_hstore.||) case
                                     when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                     else mbus4_hstore.hstore(
-                                        array[
-                                            'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                        ] || case
-                                            when pg_catalog.starts_with(
-                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                                            )
-                                                then array[
-                                                    'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                                ]
-                                        end
+                                        pg_catalog.array_cat(
+                                            array[
+                                                'destination',
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                            ],
+                                            case
+                                                when pg_catalog.starts_with(
+                                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                                )
+                                                    then array[
+                                                        'tempq',
+                                                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                    ]
+                                            end
+                                        )
                                     )
                                 end,
                             ''
@@ -954,14 +974,14 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_9158b73f(
+                    perform mbus4.at_retry_5ec008b6(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                         select 1::bigint, 'dmq'::text, (mbus4_message).data,
                             (mbus4_message).headers
-                                operator(public.||) public.hstore(
+                                operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
                                         'dmq.added',
                                         mbus4.time_text(pg_catalog.clock_timestamp()::timestamp),
@@ -988,7 +1008,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_429bcb26(
+                                else mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -1046,7 +1066,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_429bcb26(
+                                mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -1161,28 +1181,32 @@ begin
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
-                                array[
-                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                    array[pg_catalog.current_database()::text]::text,
-                                    'enqueue_time',
-                                    case
-                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                            then d.added::timestamp::text
-                                        else mbus4.time_text(d.added::timestamp)
-                                    end,
-                                    'destination', k.queue
-                                ] || case
-                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                end
+                                pg_catalog.array_cat(
+                                    array[
+                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::text]::text,
+                                        'enqueue_time',
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                then d.added::timestamp::text
+                                            else mbus4.time_text(d.added::timestamp)
+                                        end,
+                                        'destination', k.queue
+                                    ],
+                                    case when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue] end
+                                )
                             )
                                 operator(mbus4_hstore.||) coalesce(
                                     d.headers
                                         operator(mbus4_hstore.||) case
                                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                             else mbus4_hstore.hstore(
-                                                array['destination', k.queue] || case
-                                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                                end
+                                                pg_catalog.array_cat(
+                                                    array['destination', k.queue],
+                                                    case
+                                                        when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                                    end
+                                                )
                                             )
                                         end,
                                     ''
@@ -1198,14 +1222,14 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_9158b73f(
+            perform mbus4.at_retry_5ec008b6(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
                     (mbus4_message).headers
-                        operator(public.||) public.hstore(
+                        operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
                         ),
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
@@ -1227,7 +1251,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_429bcb26(
+                        else mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -1284,7 +1308,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_429bcb26(
+                        mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -1396,34 +1420,45 @@ begin
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, ''{}''),
                     mbus4_hstore.hstore(
-                        array[
-                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
-                            ''seenby'',
-                            array[pg_catalog.current_database()::text]::text,
-                            ''enqueue_time'',
+                        pg_catalog.array_cat(
+                            array[
+                                ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                                ''seenby'',
+                                array[pg_catalog.current_database()::text]::text,
+                                ''enqueue_time'',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                        then d.added::timestamp::text
+                                    else mbus4.time_text(d.added::timestamp)
+                                end,
+                                ''destination'',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                            ],
                             case
-                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') then d.added::timestamp::text
-                                else mbus4.time_text(d.added::timestamp)
-                            end,
-                            ''destination'',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                        ] || case
-                            when pg_catalog.starts_with((select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.'')
-                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
-                        end
+                                when pg_catalog.starts_with(
+                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
+                                )
+                                    then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                            end
+                        )
                     )
                         operator(mbus4_hstore.||) coalesce(
                             d.headers
                                 operator(mbus4_hstore.||) case
                                     when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, ''destination'') then ''''
                                     else mbus4_hstore.hstore(
-                                        array[''destination'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
-                                            when pg_catalog.starts_with(
-                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
-                                            )
-                                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
-                                        end
+                                        pg_catalog.array_cat(
+                                            array[''destination'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)],
+                                            case
+                                                when pg_catalog.starts_with(
+                                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
+                                                )
+                                                    then array[
+                                                        ''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                    ]
+                                            end
+                                        )
                                     )
                                 end,
                             ''''
@@ -1456,7 +1491,7 @@ begin
                                 and not exists (select from mbus4.message m where m.iid = w.given)
                         )
                         then null
-                    else mbus4.at_post_given_429bcb26(
+                    else mbus4.at_post_given_99a2def2(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
@@ -1510,7 +1545,7 @@ begin
                                 p.data, null, false, null
                             )
                     end,
-                    mbus4.at_post_given_429bcb26(
+                    mbus4.at_post_given_99a2def2(
                         ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
@@ -1554,12 +1589,12 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_429bcb26(
+create or replace function mbus4.at_post_given_99a2def2(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -1643,34 +1678,45 @@ begin
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, ''{}''),
                     mbus4_hstore.hstore(
-                        array[
-                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
-                            ''seenby'',
-                            array[pg_catalog.current_database()::text]::text,
-                            ''enqueue_time'',
+                        pg_catalog.array_cat(
+                            array[
+                                ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                                ''seenby'',
+                                array[pg_catalog.current_database()::text]::text,
+                                ''enqueue_time'',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                        then d.added::timestamp::text
+                                    else mbus4.time_text(d.added::timestamp)
+                                end,
+                                ''destination'',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                            ],
                             case
-                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') then d.added::timestamp::text
-                                else mbus4.time_text(d.added::timestamp)
-                            end,
-                            ''destination'',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                        ] || case
-                            when pg_catalog.starts_with((select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.'')
-                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
-                        end
+                                when pg_catalog.starts_with(
+                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
+                                )
+                                    then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                            end
+                        )
                     )
                         operator(mbus4_hstore.||) coalesce(
                             d.headers
                                 operator(mbus4_hstore.||) case
                                     when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, ''destination'') then ''''
                                     else mbus4_hstore.hstore(
-                                        array[''destination'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
-                                            when pg_catalog.starts_with(
-                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
-                                            )
-                                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
-                                        end
+                                        pg_catalog.array_cat(
+                                            array[''destination'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)],
+                                            case
+                                                when pg_catalog.starts_with(
+                                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
+                                                )
+                                                    then array[
+                                                        ''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                    ]
+                                            end
+                                        )
                                     )
                                 end,
                             ''''
@@ -1703,7 +1749,7 @@ begin
                                 and not exists (select from mbus4.message m where m.iid = w.given)
                         )
                         then null
-                    else mbus4.at_post_given_429bcb26(
+                    else mbus4.at_post_given_99a2def2(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
@@ -1757,7 +1803,7 @@ begin
                                 p.data, null, false, null
                             )
                     end,
-                    mbus4.at_post_given_429bcb26(
+                    mbus4.at_post_given_99a2def2(
                         ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
@@ -1904,41 +1950,49 @@ begin
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
-                        array[
-                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
-                            'seenby',
-                            array[pg_catalog.current_database()::text]::text,
-                            'enqueue_time',
+                        pg_catalog.array_cat(
+                            array[
+                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                                'seenby',
+                                array[pg_catalog.current_database()::text]::text,
+                                'enqueue_time',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then d.added::timestamp::text
+                                    else mbus4.time_text(d.added::timestamp)
+                                end,
+                                'destination',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                            ],
                             case
-                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                    then d.added::timestamp::text
-                                else mbus4.time_text(d.added::timestamp)
-                            end,
-                            'destination',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                        ] || case
-                            when pg_catalog.starts_with(
-                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                            )
-                                then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
-                        end
+                                when pg_catalog.starts_with(
+                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                )
+                                    then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                            end
+                        )
                     )
                         operator(mbus4_hstore.||) coalesce(
                             d.headers
                                 operator(mbus4_hstore.||) case
                                     when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                     else mbus4_hstore.hstore(
-                                        array[
-                                            'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                        ] || case
-                                            when pg_catalog.starts_with(
-                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                                            )
-                                                then array[
-                                                    'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                                ]
-                                        end
+                                        pg_catalog.array_cat(
+                                            array[
+                                                'destination',
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                            ],
+                                            case
+                                                when pg_catalog.starts_with(
+                                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                                )
+                                                    then array[
+                                                        'tempq',
+                                                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                    ]
+                                            end
+                                        )
                                     )
                                 end,
                             ''
@@ -1976,14 +2030,14 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_9158b73f(
+                    perform mbus4.at_retry_5ec008b6(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                         select 1::bigint, 'dmq'::text, (mbus4_message).data,
                             (mbus4_message).headers
-                                operator(public.||) public.hstore(
+                                operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
                                         'dmq.added',
                                         mbus4.time_text(pg_catalog.clock_timestamp()::timestamp),
@@ -2010,7 +2064,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_429bcb26(
+                                else mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -2068,7 +2122,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_429bcb26(
+                                mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -2183,28 +2237,32 @@ begin
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
-                                array[
-                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                    array[pg_catalog.current_database()::text]::text,
-                                    'enqueue_time',
-                                    case
-                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                            then d.added::timestamp::text
-                                        else mbus4.time_text(d.added::timestamp)
-                                    end,
-                                    'destination', k.queue
-                                ] || case
-                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                end
+                                pg_catalog.array_cat(
+                                    array[
+                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::text]::text,
+                                        'enqueue_time',
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                then d.added::timestamp::text
+                                            else mbus4.time_text(d.added::timestamp)
+                                        end,
+                                        'destination', k.queue
+                                    ],
+                                    case when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue] end
+                                )
                             )
                                 operator(mbus4_hstore.||) coalesce(
                                     d.headers
                                         operator(mbus4_hstore.||) case
                                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                             else mbus4_hstore.hstore(
-                                                array['destination', k.queue] || case
-                                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                                end
+                                                pg_catalog.array_cat(
+                                                    array['destination', k.queue],
+                                                    case
+                                                        when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                                    end
+                                                )
                                             )
                                         end,
                                     ''
@@ -2220,14 +2278,14 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_9158b73f(
+            perform mbus4.at_retry_5ec008b6(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
                     (mbus4_message).headers
-                        operator(public.||) public.hstore(
+                        operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
                         ),
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
@@ -2249,7 +2307,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_429bcb26(
+                        else mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -2306,7 +2364,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_429bcb26(
+                        mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -2355,14 +2413,14 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_429bcb26(
+create or replace function mbus4.at_post_given_99a2def2(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_9158b73f(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_5ec008b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -2511,7 +2569,7 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_d07e2076(
+     select mbus4.at_spent_92f8d399(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
@@ -2684,41 +2742,49 @@ begin
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
-                        array[
-                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
-                            'seenby',
-                            array[pg_catalog.current_database()::text]::text,
-                            'enqueue_time',
+                        pg_catalog.array_cat(
+                            array[
+                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                                'seenby',
+                                array[pg_catalog.current_database()::text]::text,
+                                'enqueue_time',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then d.added::timestamp::text
+                                    else mbus4.time_text(d.added::timestamp)
+                                end,
+                                'destination',
+                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                            ],
                             case
-                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                    then d.added::timestamp::text
-                                else mbus4.time_text(d.added::timestamp)
-                            end,
-                            'destination',
-                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                        ] || case
-                            when pg_catalog.starts_with(
-                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                            )
-                                then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
-                        end
+                                when pg_catalog.starts_with(
+                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                )
+                                    then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                            end
+                        )
                     )
                         operator(mbus4_hstore.||) coalesce(
                             d.headers
                                 operator(mbus4_hstore.||) case
                                     when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                     else mbus4_hstore.hstore(
-                                        array[
-                                            'destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                        ] || case
-                                            when pg_catalog.starts_with(
-                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
-                                            )
-                                                then array[
-                                                    'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
-                                                ]
-                                        end
+                                        pg_catalog.array_cat(
+                                            array[
+                                                'destination',
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                            ],
+                                            case
+                                                when pg_catalog.starts_with(
+                                                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                                )
+                                                    then array[
+                                                        'tempq',
+                                                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                                    ]
+                                            end
+                                        )
                                     )
                                 end,
                             ''
@@ -2756,14 +2822,14 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_9158b73f(
+                    perform mbus4.at_retry_5ec008b6(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                         select 1::bigint, 'dmq'::text, (mbus4_message).data,
                             (mbus4_message).headers
-                                operator(public.||) public.hstore(
+                                operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
                                         'dmq.added',
                                         mbus4.time_text(pg_catalog.clock_timestamp()::timestamp),
@@ -2790,7 +2856,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_429bcb26(
+                                else mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -2848,7 +2914,7 @@ begin
                                             p.headers, p.properties, p.data, null, false, null
                                         )
                                 end,
-                                mbus4.at_post_given_429bcb26(
+                                mbus4.at_post_given_99a2def2(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -2963,28 +3029,32 @@ begin
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
-                                array[
-                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                    array[pg_catalog.current_database()::text]::text,
-                                    'enqueue_time',
-                                    case
-                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                            then d.added::timestamp::text
-                                        else mbus4.time_text(d.added::timestamp)
-                                    end,
-                                    'destination', k.queue
-                                ] || case
-                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                end
+                                pg_catalog.array_cat(
+                                    array[
+                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::text]::text,
+                                        'enqueue_time',
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                then d.added::timestamp::text
+                                            else mbus4.time_text(d.added::timestamp)
+                                        end,
+                                        'destination', k.queue
+                                    ],
+                                    case when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue] end
+                                )
                             )
                                 operator(mbus4_hstore.||) coalesce(
                                     d.headers
                                         operator(mbus4_hstore.||) case
                                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                                             else mbus4_hstore.hstore(
-                                                array['destination', k.queue] || case
-                                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                                end
+                                                pg_catalog.array_cat(
+                                                    array['destination', k.queue],
+                                                    case
+                                                        when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                                    end
+                                                )
                                             )
                                         end,
                                     ''
@@ -3000,14 +3070,14 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_9158b73f(
+            perform mbus4.at_retry_5ec008b6(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
                     (mbus4_message).headers
-                        operator(public.||) public.hstore(
+                        operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
                         ),
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
@@ -3029,7 +3099,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_429bcb26(
+                        else mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -3086,7 +3156,7 @@ begin
                                     p.properties, p.data, null, false, null
                                 )
                         end,
-                        mbus4.at_post_given_429bcb26(
+                        mbus4.at_post_given_99a2def2(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null

@@ -777,36 +777,45 @@ mbus4_call1 as (
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a),
-                    'seenby',
-                    array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time',
+                pg_catalog.array_cat(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a),
+                        'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)
+                    ],
                     case
-                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else mbus4.time_text(d.added::timestamp)
-                    end,
-                    'destination',
-                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)
-                ] || case
-                    when pg_catalog.starts_with((select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a), 'temp.')
-                        then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)]
-                end
+                        when pg_catalog.starts_with(
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a), 'temp.'
+                        )
+                            then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)]
+                    end
+                )
             )
                 operator(mbus4_hstore.||) coalesce(
                     d.headers
                         operator(mbus4_hstore.||) case
                             when d.consumer_id = 1 and mbus4_hstore.exist(d.headers, 'destination') then ''
                             else mbus4_hstore.hstore(
-                                array['destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)] || case
-                                    when pg_catalog.starts_with(
-                                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a), 'temp.'
-                                    )
-                                        then array[
-                                            'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)
-                                        ]
-                                end
+                                pg_catalog.array_cat(
+                                    array['destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)],
+                                    case
+                                        when pg_catalog.starts_with(
+                                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a), 'temp.'
+                                        )
+                                            then array[
+                                                'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a)
+                                            ]
+                                    end
+                                )
                             )
                         end,
                     ''
