@@ -181,9 +181,9 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	columns := []viewColumn{{"data", site.HstoreSchema + ".hstore"}}
+	columns := []viewColumn{{"data", sqlfuncs.BoundHstore + ".hstore"}}
 	if call.Func.Serves == "create_view_prop" {
-		columns = append(columns, viewColumn{"properties", site.HstoreSchema + ".hstore"})
+		columns = append(columns, viewColumn{"properties", sqlfuncs.BoundHstore + ".hstore"})
 		if isTrue(call.text("with_delay")) {
 			columns = append(columns, viewColumn{"delayed_until", "timestamp"})
 		}

@@ -238,7 +238,14 @@ func TestNoTextOfTheEngineNamesTheSchemaOfHstore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, sql := range map[string]string{"a scheduled post": texts.ScheduledPost(site), "a post of events": posting, "a run": running} {
+	consumer, view := "default", "v"
+	viewing, err := texts.Prelude(site, calls.PreludeCall{
+		Func: enginetest.FunctionServing(t, "create_view_prop"), Name: "create_view_prop", Args: map[string]*string{"qname": &queue, "cname": &consumer, "viewname": &view}, Number: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, sql := range map[string]string{"a scheduled post": texts.ScheduledPost(site), "a post of events": posting, "a run": running, "a view": viewing} {
 		if strings.Contains(sql, "home_of_hstore") {
 			t.Errorf("%s: %s", what, sql)
 		}

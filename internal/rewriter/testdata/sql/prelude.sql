@@ -1350,7 +1350,7 @@ begin
         message = 'queue "orders" has no consumer "default"',
         hint = 'Create it with mbus4.create_consumer(qname, cname).';
     end if;
-    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data public.hstore)
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore)
     language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
     as '
         with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
@@ -1470,7 +1470,7 @@ begin
         select (mbus4_call.consume).data
         from mbus4_call
     ';
-    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data public.hstore) returns text
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data mbus4_hstore.hstore) returns text
     language sql volatile security definer set search_path = pg_catalog, pg_temp
     as '
         with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
@@ -1608,7 +1608,7 @@ begin
         message = 'queue "orders" has no consumer "default"',
         hint = 'Create it with mbus4.create_consumer(qname, cname).';
     end if;
-    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data public.hstore)
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore)
     language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
     as '
         with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
@@ -1728,7 +1728,7 @@ begin
         select (mbus4_call.consume).data
         from mbus4_call
     ';
-    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data public.hstore) returns text
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data mbus4_hstore.hstore) returns text
     language sql volatile security definer set search_path = pg_catalog, pg_temp
     as '
         with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
