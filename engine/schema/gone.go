@@ -34,12 +34,11 @@ func (in Installation) Dial(ctx context.Context, server *admin.Server) (*pgx.Con
 	found, err := identify(ctx, conn)
 	var refused *refusal.Error
 	switch {
-	case found.oid != 0 && found.oid != in.oid: // whatever the other one is
+	case found.oid != 0 && found.oid != in.oid, // whatever the other one is
+		err == nil && (found.version < in.version || found.hstoreSchema != in.hstoreSchema || found.oldest > in.newest):
 		err = ErrGone
 	case errors.As(err, &refused):
 		err = fmt.Errorf("%w: %w", ErrGone, err)
-	case err == nil && (found.version < in.version || found.hstoreSchema != in.hstoreSchema || found.oldest > in.newest):
-		err = ErrGone
 	}
 	if err == nil {
 		err = admin.Settle(ctx, conn, admin.ServiceLockWait)

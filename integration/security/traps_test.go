@@ -1,7 +1,7 @@
 package security
 
 import (
-	"regexp"
+	"strings"
 	"testing"
 
 	"mbusproxy/integration/internal/harness"
@@ -44,7 +44,7 @@ func TestOperatorsHaveTheirTypes(t *testing.T) {
 	conn := harness.Connect(t, harness.Proxied(), database)
 	direct := harness.Connect(t, harness.Direct(), database)
 	harness.Ask(t, direct, traps)
-	if _, err := harness.Query(harness.Context(t), direct, "select 'a'::text || current_database()"); err == nil || !sprung.MatchString(err.Error()) {
+	if _, err := harness.Query(harness.Context(t), direct, "select 'a'::text || current_database()"); err == nil || !strings.Contains(err.Error(), "SPRUNG") {
 		t.Fatalf("there is no trap: %v", err)
 	}
 	for _, call := range []string{
@@ -74,5 +74,3 @@ func TestOperatorsHaveTheirTypes(t *testing.T) {
 		}
 	}
 }
-
-var sprung = regexp.MustCompile("SPRUNG")

@@ -20,8 +20,8 @@
 {{.Call}}_taken as (
     delete from mbus4.message m
     where m.ctid = any(coalesce(
-        (select case when pg_catalog.cardinality(f.tids) > 0 then f.tids end from (select {{template "first_free" .With "Tids" $few}} as tids offset 0) f),
-        (select case when pg_catalog.cardinality(f.tids) > 0 then f.tids end from (select {{template "first_free" .With "Tids" $more}} as tids offset 0) f),
+        {{template "first_free" .With "Tids" $few}},
+        {{template "first_free" .With "Tids" $more}},
         {{template "first_free" .With "Tids" $all}}
     ))
     returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,

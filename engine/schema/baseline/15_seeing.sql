@@ -352,18 +352,18 @@ set enable_bitmapscan = off
 set jit = off
 as $$
     with asked as materialized (
-        select c.*, case when c.id is not null then 0 else current_setting(case
+        select c.*, clock_timestamp() as now, case when c.id is not null then 0 else current_setting(case
             when exists (select from mbus4.queue q where q.qname = lower($1 collate "C")) then format('queue "%s" has no consumer %s', $1, coalesce('"' || $2 || '"', 'null'))
             else format('queue %s does not exist', coalesce('"' || $1 || '"', 'null')) end)::int end as there
         from (select) one
         left join mbus4.consumer c on c.qname = lower($1 collate "C") and c.name = lower($2 collate "C") and c.target is null
     ), part as materialized ( -- of which consumer's messages, from when to when
-        select c.id, c.qname, a.id as of, a.qname as queue, a.name as consumer, clock_timestamp() as now,
-               case when $3 in ('delayed', 'leased') then clock_timestamp()
+        select c.id, c.qname, a.id as of, a.qname as queue, a.name as consumer, a.now,
+               case when $3 in ('delayed', 'leased') then a.now
                     when $3 = 'waiting' then 'infinity'
                     else to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::text)::regclass), 0)::float8 / 1000000.0::float8) end as first,
                case when $3 in ('delayed', 'leased') then '294276-12-31 23:59:59.999999Z' -- the last one before infinity
-                    when $3 = 'ready' then clock_timestamp()
+                    when $3 = 'ready' then a.now
                     else 'infinity' end::timestamptz as last,
                coalesce($4, 100) + 10000::bigint as most, pg_snapshot_xmax(pg_current_snapshot())::text::bigint as base,
                array(select l.transactionid from pg_locks l where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted) as open

@@ -1,7 +1,7 @@
--- The address of the first message that may be delivered and that nobody else holds, locked, as an array: of those
+-- The address of the first message that may be delivered and that nobody else holds, locked, as an array, or null: of those
 -- whose addresses the query Tids gives, if the consumer of the WITH query _consumer has them still.
-array(
-    select x.ctid
+(
+    select array[x.ctid]
     from mbus4.message x
     where x.ctid = any(({{.Tids}})::tid[]) and x.consumer_id is not distinct from (select k.id from {{.Call}}_consumer k) and {{template "deliverable" .With "Row" "x" "Now" (print "(select k.now from " .Call "_consumer k)")}}
     order by x.available_at, x.id

@@ -20,8 +20,8 @@ as $mbus4$
     ), mbus4_found as materialized (
         select {{template "first_free" .With "Call" "mbus4" "Tids" "select f.tids from mbus4_few f"}} as tids from mbus4_few
         union all
-        select array(
-            select x.ctid
+        select (
+            select array[x.ctid]
             from mbus4.message x
             where x.consumer_id = k.id
               and (x.available_at, x.id) >= (k.low, 0)
@@ -38,8 +38,8 @@ as $mbus4$
         select {{template "first_free" .With "Call" "mbus4" "Tids" "select mbus4.candidates(k.queue, k.id, k.low, k.now, $4, 1000000000) from mbus4_consumer k"}} as tids
         from mbus4_few w
         cross join mbus4_found f
-        where pg_catalog.cardinality(w.tids) = 128 and pg_catalog.cardinality(f.tids) = 0
+        where pg_catalog.cardinality(w.tids) = 128 and f.tids is null
     )
-    select case when exists (select from (select f.tids from mbus4_found f union all select m.tids from mbus4_more m) f where pg_catalog.cardinality(f.tids) > 0) then ''
+    select case when exists (select from (select f.tids from mbus4_found f union all select m.tids from mbus4_more m) f where f.tids is not null) then ''
                 else {{template "wait_bounds" .}} end
 $mbus4$

@@ -23,71 +23,65 @@ as $mbus4$
             select pg_catalog.array_to_tsvector(array[m.ctid::text])
             from mbus4.message m
             cross join lateral (select ({{template "message" .With "Row" "m" "Queue" "'dmq'"}}).* offset 0) t
-            where m.consumer_id = 1 and m.available_at <= pg_catalog.clock_timestamp() and %s = 1$text$, a.condition)) w
+            where m.consumer_id = 1 and m.available_at <= pg_catalog.clock_timestamp() and (%s) = 1$text$, a.condition)) w
         where a.condition is not null
     ), looked (n, at, id, can_go, place, queue, iid, stays, new, now, expires, headers, properties, data, deps, ids) as (
         select 0::bigint, a.low, 0::bigint, 0::bigint, null::tid, null::text, null::text collate "C", null::text, null::bigint, null::timestamptz, null::timestamptz,
                (null::mbus4.message).headers, (null::mbus4.message).properties, (null::mbus4.message).data, null::text[], null::bigint[]
         from asked a
         union all
-        select l.n + 1, d.available_at, d.id, l.can_go + case when d.stays is null then 1 else 0 end, d.place, d.queue, d.own_iid, d.stays, d.new, d.now, d.expires,
-               d.now_headers, d.properties, d.data, d.deps, d.ids
+        select l.n + 1, m.available_at, m.id, l.can_go + case when w.stays is null then 1 else 0 end, m.place, d.queue, d.own_iid, w.stays, i.new, t.now, m.expires,
+               h.headers, m.properties, m.data, d.deps, g.ids
         from looked l
         cross join lateral (
-            select d.*, case when d.no_way is not null then d.no_way
-                             when pg_catalog.cardinality(d.ids) = 0 then case when d.consumer is null then 'unwanted' else 'gone' end
-                             when not exists (
-                                 select from pg_catalog.unnest(d.ids) c (id)
-                                 where not exists (select from mbus4.message o where o.iid = d.own_iid and o.consumer_id = c.id and {{template "unexpired" .With "Row" "o"}})
-                             ) then 'taken' end as stays
-            from (
-                select d.*, case when d.no_way is null then array(
-                    select c.id
-                    from mbus4.consumer c
-                    where c.qname = d.queue and c.target is null
-                      and case when d.consumer is not null then c.name = d.consumer
-                               when c.selector_id is null then true
-                               else mbus4.receives(c, d.queue, d.new, d.now, d.own_iid, null, d.expires, d.now_headers, d.properties, d.data, null, false, null) end
-                ) end as ids
-                from (
-                    select d.*, case when d.new > 0 then pg_catalog.clock_timestamp() end as now
-                    from (
-                        select d.*, case when d.no_way is null then {{template "message_id" .With "Queue" "d.queue" "Once" ""}} end as new
-                        from (
-                            select d.*, case
-                                       when d.queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = d.queue) then 'gone'
-                                       when d.expires <= pg_catalog.clock_timestamp() then 'expired'
-                                       when d.seen is not null and mbus4.array_of(d.seen) is null or d.wanted is not null and d.deps is null then 'taken' end as no_way,
-                                   case when d.seen is null then d.kept operator({{.Hstore}}.-) 'seenby'::text
-                                        else d.kept operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text, pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::text)::text) end as now_headers
-                            from (
-                                select m.*, m.headers operator({{.Hstore}}.->) 'destination'::text as queue, m.headers operator({{.Hstore}}.->) 'dmq.consumer'::text as consumer,
-                                       coalesce(m.headers operator({{.Hstore}}.->) 'dmq.iid'::text, {{template "row_iid" .With "Row" "m" "Queue" "'dmq'"}}) as own_iid,
-                                       m.headers operator({{.Hstore}}.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first', 'retry.last', 'retry.error'] as kept,
-                                       nullif(m.headers operator({{.Hstore}}.->) 'seenby'::text, array[pg_catalog.current_database()::text]::text) as seen,
-                                       m.headers operator({{.Hstore}}.->) 'consume_after'::text as wanted, mbus4.array_of(m.headers operator({{.Hstore}}.->) 'consume_after'::text) as deps
-                                from (
-                                    select m.ctid as place, m.*
-                                    from mbus4.message m
-                                    where m.consumer_id = 1 and (m.available_at, m.id) > (l.at, l.id) and m.available_at <= pg_catalog.clock_timestamp()
-                                      and case when (select a.queue from asked a) is null then m.headers operator({{.Hstore}}.->) 'destination'::text is not null
-                                               else m.headers operator({{.Hstore}}.->) 'destination'::text = (select a.queue from asked a) end
-                                      and ((select a.condition from asked a) is null or m.ctid in (select s.place from selected s))
-                                    order by m.available_at, m.id
-                                    limit 1
-                                    for update skip locked
-                                ) m
-                            ) d
-                            offset 0
-                        ) d
-                        offset 0
-                    ) d
-                    offset 0
-                ) d
-                offset 0
-            ) d
+            select m.ctid as place, m.*
+            from mbus4.message m
+            where m.consumer_id = 1 and (m.available_at, m.id) > (l.at, l.id) and m.available_at <= pg_catalog.clock_timestamp()
+              and case when (select a.queue from asked a) is null then m.headers operator({{.Hstore}}.->) 'destination'::text is not null
+                       else m.headers operator({{.Hstore}}.->) 'destination'::text = (select a.queue from asked a) end
+              and ((select a.condition from asked a) is null or m.ctid in (select s.place from selected s))
+            order by m.available_at, m.id
+            limit 1
+            for update skip locked
+        ) m
+        cross join lateral (
+            select m.headers operator({{.Hstore}}.->) 'destination'::text as queue, m.headers operator({{.Hstore}}.->) 'dmq.consumer'::text as consumer,
+                   coalesce(m.headers operator({{.Hstore}}.->) 'dmq.iid'::text, {{template "row_iid" .With "Row" "m" "Queue" "'dmq'"}}) as own_iid,
+                   m.headers operator({{.Hstore}}.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first', 'retry.last', 'retry.error'] as kept,
+                   nullif(m.headers operator({{.Hstore}}.->) 'seenby'::text, array[pg_catalog.current_database()::text]::text) as seen,
+                   m.headers operator({{.Hstore}}.->) 'consume_after'::text as wanted, mbus4.array_of(m.headers operator({{.Hstore}}.->) 'consume_after'::text) as deps
             offset 0
         ) d
+        cross join lateral (
+            select case when d.queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = d.queue) then 'gone'
+                        when m.expires <= pg_catalog.clock_timestamp() then 'expired'
+                        when d.seen is not null and mbus4.array_of(d.seen) is null or d.wanted is not null and d.deps is null then 'taken' end as no_way,
+                   case when d.seen is null then d.kept operator({{.Hstore}}.-) 'seenby'::text
+                        else d.kept operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text, pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::text)::text) end as headers
+            offset 0
+        ) h
+        cross join lateral (select case when h.no_way is null then {{template "message_id" .With "Queue" "d.queue" "Once" ""}} end as new offset 0) i
+        cross join lateral (select case when i.new > 0 then pg_catalog.clock_timestamp() end as now offset 0) t
+        cross join lateral (
+            select case when h.no_way is null then array(
+                select c.id
+                from mbus4.consumer c
+                where c.qname = d.queue and c.target is null
+                  and case when d.consumer is not null then c.name = d.consumer
+                           when c.selector_id is null then true
+                           else mbus4.receives(c, d.queue, i.new, t.now, d.own_iid, null, m.expires, h.headers, m.properties, m.data, null, false, null) end
+            ) end as ids
+            offset 0
+        ) g
+        cross join lateral (
+            select case when h.no_way is not null then h.no_way
+                        when pg_catalog.cardinality(g.ids) = 0 then case when d.consumer is null then 'unwanted' else 'gone' end
+                        when not exists (
+                            select from pg_catalog.unnest(g.ids) c (id)
+                            where not exists (select from mbus4.message o where o.iid = d.own_iid and o.consumer_id = c.id and {{template "unexpired" .With "Row" "o"}})
+                        ) then 'taken' end as stays
+            offset 0
+        ) w
         where $4 is null or l.can_go < $4
     ), going as materialized (
         select l.*, exists (select from pg_catalog.unnest(l.deps) d (iid) cross join lateral mbus4.undelivered(d.iid)) as parked

@@ -241,51 +241,39 @@ mbus4_call1_taken as (
     where m.ctid = any(
         coalesce(
             (
-                select case when pg_catalog.cardinality(f.tids) > 0 then f.tids end
-                from (
-                    select array(
-                        select x.ctid
-                        from mbus4.message x
-                        where x.ctid = any((select k.tids from mbus4_call1_consumer k)::tid[])
-                            and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
-                            and (
-                                case
-                                    when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
-                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
-                                    else 0
-                                end
-                            ) is not null
-                        order by x.available_at, x.id
-                        limit 1
-                        for update skip locked
-                    ) as tids
-                    offset 0
-                ) f
+                select array[x.ctid]
+                from mbus4.message x
+                where x.ctid = any((select k.tids from mbus4_call1_consumer k)::tid[])
+                    and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
+                    and (
+                        case
+                            when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                            else 0
+                        end
+                    ) is not null
+                order by x.available_at, x.id
+                limit 1
+                for update skip locked
             ),
             (
-                select case when pg_catalog.cardinality(f.tids) > 0 then f.tids end
-                from (
-                    select array(
-                        select x.ctid
-                        from mbus4.message x
-                        where x.ctid = any((select w.tids from mbus4_call1_more w)::tid[])
-                            and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
-                            and (
-                                case
-                                    when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
-                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
-                                    else 0
-                                end
-                            ) is not null
-                        order by x.available_at, x.id
-                        limit 1
-                        for update skip locked
-                    ) as tids
-                    offset 0
-                ) f
+                select array[x.ctid]
+                from mbus4.message x
+                where x.ctid = any((select w.tids from mbus4_call1_more w)::tid[])
+                    and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
+                    and (
+                        case
+                            when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                            else 0
+                        end
+                    ) is not null
+                order by x.available_at, x.id
+                limit 1
+                for update skip locked
             ),
-            array(
-                select x.ctid
+            (
+                select array[x.ctid]
                 from mbus4.message x
                 where x.ctid = any(
                     (

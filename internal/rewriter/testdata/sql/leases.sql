@@ -1602,9 +1602,9 @@ select case
     ) > 0
         then ''::void
 end as "alter_consumer",
-    mbus4.at_redrive_1adf6568('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
+    mbus4.at_redrive_15de034b('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
 -- where there is in the database:
-create or replace function mbus4.at_redrive_1adf6568(call text, qname text, selector text, amt int) returns bigint language sql volatile
+create or replace function mbus4.at_redrive_15de034b(call text, qname text, selector text, amt int) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1692,7 +1692,7 @@ set jit = off as $mbus4$
      ).*
      offset 0
  ) t
- where m.consumer_id = 1 and m.available_at <= pg_catalog.clock_timestamp() and %s = 1
+ where m.consumer_id = 1 and m.available_at <= pg_catalog.clock_timestamp() and (%s) = 1
              $text$,
              a.condition
          )
@@ -1704,149 +1704,130 @@ set jit = off as $mbus4$
          null::timestamptz, null::timestamptz, (null::mbus4.message).headers, (null::mbus4.message).properties,
          (null::mbus4.message).data, null::text[], null::bigint[]
      from asked a
-     union all select l.n + 1, d.available_at, d.id,
-         l.can_go + case when d.stays is null then 1 else 0 end,
-         d.place, d.queue, d.own_iid, d.stays, d.new, d.now, d.expires, d.now_headers, d.properties, d.data, d.deps, d.ids
+     union all select l.n + 1, m.available_at, m.id,
+         l.can_go + case when w.stays is null then 1 else 0 end,
+         m.place, d.queue, d.own_iid, w.stays, i.new, t.now, m.expires, h.headers, m.properties, m.data, d.deps, g.ids
      from looked l
      cross join lateral (
-         select d.*,
-             case
-                 when d.no_way is not null then d.no_way
-                 when pg_catalog.cardinality(d.ids) = 0 then case when d.consumer is null then 'unwanted' else 'gone' end
-                 when not exists (
-                     select
-                     from pg_catalog.unnest(d.ids) c (id)
-                     where not exists (
-                         select
-                         from mbus4.message o
-                         where o.iid = d.own_iid
-                             and o.consumer_id = c.id
-                             and (
-                                 o.expires is null
-                                     or o.expires > pg_catalog.clock_timestamp()
-                                     or o.consumer_id = 1
-                                     or not (
-                                         not (
-                                             o.available_at > pg_catalog.clock_timestamp()
-                                                 and o.available_at < 'infinity'
-                                                 and mbus4.is_leased(o.available_at, o.delayed_until, o.headers)
-                                         )
-                                     )
-                             )
-                     )
+         select m.ctid as place, m.*
+         from mbus4.message m
+         where m.consumer_id = 1
+             and (m.available_at, m.id) > (l.at, l.id)
+             and m.available_at <= pg_catalog.clock_timestamp()
+             and case
+                 when (select a.queue from asked a) is null
+                     then m.headers operator(mbus4_hstore.->) 'destination'::text is not null
+                 else m.headers operator(mbus4_hstore.->) 'destination'::text = (select a.queue from asked a)
+             end
+             and ((select a.condition from asked a) is null or m.ctid in (select s.place from selected s))
+         order by m.available_at, m.id
+         limit 1
+         for update skip locked
+     ) m
+     cross join lateral (
+         select m.headers operator(mbus4_hstore.->) 'destination'::text as queue,
+             m.headers operator(mbus4_hstore.->) 'dmq.consumer'::text as consumer,
+             coalesce(
+                 m.headers operator(mbus4_hstore.->) 'dmq.iid'::text,
+                 coalesce(
+                     m.iid,
+                     'dmq' || '.' || pg_catalog.current_database()::text || '.' || case
+                         when m.available_at < '2038-01-01Z'
+                             then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                         when m.available_at < '2200-01-01Z'
+                             then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                         else ''
+                     end || m.id::text
                  )
-                     then 'taken'
-             end as stays
-         from (
-             select d.*,
-                 case
-                     when d.no_way is null
-                         then array(
-                             select c.id
-                             from mbus4.consumer c
-                             where c.qname = d.queue
-                                 and c.target is null
-                                 and case
-                                     when d.consumer is not null then c.name = d.consumer
-                                     when c.selector_id is null then true
-                                     else mbus4.receives(
-                                         c, d.queue, d.new, d.now, d.own_iid, null, d.expires, d.now_headers, d.properties,
-                                         d.data, null, false, null
-                                     )
-                                 end
-                         )
-                 end as ids
-             from (
-                 select d.*, case when d.new > 0 then pg_catalog.clock_timestamp() end as now
-                 from (
-                     select d.*,
-                         case
-                             when d.no_way is null
-                                 then case
-                                     when pg_catalog.pg_try_advisory_xact_lock_shared(
-                                         1835169140, pg_catalog.hashtext(d.queue) & 63
-                                     )
-                                         then pg_catalog.nextval('mbus4.post_id')
-                                     when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
-                                 end
-                         end as new
-                     from (
-                         select d.*,
-                             case
-                                 when d.queue = 'dmq'
-                                     or not exists (select from mbus4.queue q where q.qname = d.queue)
-                                     then 'gone'
-                                 when d.expires <= pg_catalog.clock_timestamp() then 'expired'
-                                 when d.seen is not null
-                                     and mbus4.array_of(d.seen) is null
-                                     or d.wanted is not null
-                                     and d.deps is null
-                                     then 'taken'
-                             end as no_way,
-                             case
-                                 when d.seen is null then d.kept operator(mbus4_hstore.-) 'seenby'::text
-                                 else d.kept
-                                     operator(mbus4_hstore.||) mbus4_hstore.hstore(
-                                         'seenby'::text,
-                                         pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::text)::text
-                                     )
-                             end as now_headers
-                         from (
-                             select m.*,
-                                 m.headers operator(mbus4_hstore.->) 'destination'::text as queue,
-                                 m.headers operator(mbus4_hstore.->) 'dmq.consumer'::text as consumer,
-                                 coalesce(
-                                     m.headers operator(mbus4_hstore.->) 'dmq.iid'::text,
-                                     coalesce(
-                                         m.iid,
-                                         'dmq' || '.' || pg_catalog.current_database()::text || '.' || case
-                                             when m.available_at < '2038-01-01Z'
-                                                 then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
-                                             when m.available_at < '2200-01-01Z'
-                                                 then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
-                                             else ''
-                                         end || m.id::text
-                                     )
-                                 ) as own_iid,
-                                 m.headers
-                                     operator(mbus4_hstore.-) array[
-                                         'destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt',
-                                         'retry.first', 'retry.last', 'retry.error'
-                                     ] as kept,
-                                 nullif(
-                                     m.headers operator(mbus4_hstore.->) 'seenby'::text,
-                                     array[pg_catalog.current_database()::text]::text
-                                 ) as seen,
-                                 m.headers operator(mbus4_hstore.->) 'consume_after'::text as wanted,
-                                 mbus4.array_of(m.headers operator(mbus4_hstore.->) 'consume_after'::text) as deps
-                             from (
-                                 select m.ctid as place, m.*
-                                 from mbus4.message m
-                                 where m.consumer_id = 1
-                                     and (m.available_at, m.id) > (l.at, l.id)
-                                     and m.available_at <= pg_catalog.clock_timestamp()
-                                     and case
-                                         when (select a.queue from asked a) is null
-                                             then m.headers operator(mbus4_hstore.->) 'destination'::text is not null
-                                         else m.headers
-                                             operator(mbus4_hstore.->) 'destination'::text = (select a.queue from asked a)
-                                     end
-                                     and ((select a.condition from asked a) is null or m.ctid in (select s.place from selected s))
-                                 order by m.available_at, m.id
-                                 limit 1
-                                 for update skip locked
-                             ) m
-                         ) d
-                         offset 0
-                     ) d
-                     offset 0
-                 ) d
-                 offset 0
-             ) d
-             offset 0
-         ) d
+             ) as own_iid,
+             m.headers
+                 operator(mbus4_hstore.-) array[
+                     'destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first',
+                     'retry.last', 'retry.error'
+                 ] as kept,
+             nullif(m.headers operator(mbus4_hstore.->) 'seenby'::text, array[pg_catalog.current_database()::text]::text) as seen,
+             m.headers operator(mbus4_hstore.->) 'consume_after'::text as wanted,
+             mbus4.array_of(m.headers operator(mbus4_hstore.->) 'consume_after'::text) as deps
          offset 0
      ) d
+     cross join lateral (
+         select case
+             when d.queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = d.queue) then 'gone'
+             when m.expires <= pg_catalog.clock_timestamp() then 'expired'
+             when d.seen is not null and mbus4.array_of(d.seen) is null or d.wanted is not null and d.deps is null then 'taken'
+         end as no_way,
+             case
+                 when d.seen is null then d.kept operator(mbus4_hstore.-) 'seenby'::text
+                 else d.kept
+                     operator(mbus4_hstore.||) mbus4_hstore.hstore(
+                         'seenby'::text,
+                         pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::text)::text
+                     )
+             end as headers
+         offset 0
+     ) h
+     cross join lateral (
+         select case
+             when h.no_way is null
+                 then case
+                     when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(d.queue) & 63)
+                         then pg_catalog.nextval('mbus4.post_id')
+                     when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                 end
+         end as new
+         offset 0
+     ) i
+     cross join lateral (select case when i.new > 0 then pg_catalog.clock_timestamp() end as now offset 0) t
+     cross join lateral (
+         select case
+             when h.no_way is null
+                 then array(
+                     select c.id
+                     from mbus4.consumer c
+                     where c.qname = d.queue
+                         and c.target is null
+                         and case
+                             when d.consumer is not null then c.name = d.consumer
+                             when c.selector_id is null then true
+                             else mbus4.receives(
+                                 c, d.queue, i.new, t.now, d.own_iid, null, m.expires, h.headers, m.properties, m.data, null,
+                                 false, null
+                             )
+                         end
+                 )
+         end as ids
+         offset 0
+     ) g
+     cross join lateral (
+         select case
+             when h.no_way is not null then h.no_way
+             when pg_catalog.cardinality(g.ids) = 0 then case when d.consumer is null then 'unwanted' else 'gone' end
+             when not exists (
+                 select
+                 from pg_catalog.unnest(g.ids) c (id)
+                 where not exists (
+                     select
+                     from mbus4.message o
+                     where o.iid = d.own_iid
+                         and o.consumer_id = c.id
+                         and (
+                             o.expires is null
+                                 or o.expires > pg_catalog.clock_timestamp()
+                                 or o.consumer_id = 1
+                                 or not (
+                                     not (
+                                         o.available_at > pg_catalog.clock_timestamp()
+                                             and o.available_at < 'infinity'
+                                             and mbus4.is_leased(o.available_at, o.delayed_until, o.headers)
+                                     )
+                                 )
+                         )
+                 )
+             )
+                 then 'taken'
+         end as stays
+         offset 0
+     ) w
      where $4 is null or l.can_go < $4
  ),
  going as materialized (
