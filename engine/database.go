@@ -25,7 +25,7 @@ type Database struct {
 
 // Site is what the SQL of calls in the database depends on, as far as it is known here.
 func (d *Database) Site() calls.Site {
-	return calls.Site{HstoreSchema: d.installed.HstoreSchema(), Ordered: d.features.Ordered()}
+	return calls.Site{Ordered: d.features.Ordered()}
 }
 
 // Name is the database's name.

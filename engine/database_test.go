@@ -26,8 +26,8 @@ func TestDatabaseInstallsOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if db.Site().HstoreSchema != "public" || db.Name() != name {
-				t.Errorf("got database %q with hstore in %q", db.Name(), db.Site().HstoreSchema)
+			if db.Name() != name {
+				t.Errorf("got database %q", db.Name())
 			}
 		})
 	}

@@ -36,8 +36,8 @@ type Config struct {
 	TLS *tls.Config
 	// TLSRequired refuses plaintext clients that come over TCP. Unix sockets are not affected.
 	TLSRequired bool
-	// MaxConnections limits the sessions, which count from AuthenticationOk on; 0 means no limit. Beyond it clients get
-	// 53300. What comes before has limits of its own.
+	// MaxConnections limits the sessions, which count from AuthenticationOk on, or once the server lets them wait
+	// for it; 0 means no limit. Beyond it clients get 53300. What comes before has limits of its own.
 	MaxConnections int
 	// StartupTimeout bounds the time from accept to the first ReadyForQuery: TLS, startup packet,
 	// dial and authentication. 0 means 60 seconds (authentication_timeout of Postgres).

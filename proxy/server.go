@@ -36,6 +36,7 @@ type Server struct {
 	consoles  atomic.Int64  // clients in a Console
 	places    *startup.Gate // of connections in startup
 	logins    *startup.Gate // of those of them that need the server
+	turns     startup.Turns // of what they do with the processors
 
 	// ctx ends the startups under way at Shutdown and Close.
 	startups       func() context.Context
@@ -92,6 +93,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 	s.sessions = relay.NewSessions(s.log, s.pool, loopCount)
 	s.limits.Store(cfg.limits())
 	s.places, s.logins = startup.NewGates(startup.Descriptors())
+	s.turns = startup.NewTurns()
 	return s, nil
 }
 
@@ -155,6 +157,7 @@ func (s *Server) Serve() error {
 // accept takes clients from one listener until it is closed.
 func (s *Server) accept(l net.Listener) {
 	for {
+		s.turns.Pass() // a connection more is no more urgent than one that was taken
 		conn, err := l.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
@@ -185,7 +188,7 @@ func (s *Server) take(conn net.Conn) bool {
 	s.starting.Add(1)
 	s.arrived.Store(time.Now().UnixNano())
 	ctx, end := context.WithCancelCause(s.startupContext())
-	st := startup.New(conn, end)
+	st := startup.New(conn, end, s.turns)
 	admitted := s.places.Enter(ctx, st)
 	go func() {
 		defer s.handlers.Done()

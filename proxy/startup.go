@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,6 +16,7 @@ import (
 	"mbusproxy/proxy/endpoint"
 	"mbusproxy/proxy/fatal"
 	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/relay"
 	"mbusproxy/proxy/startup"
 	"mbusproxy/proxy/upstream"
@@ -34,6 +36,7 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup.Client) {
 		if !started {
 			l.TakeRest()
 			l.Close()
+			st.EndTurn()
 		}
 	}()
 	st.Watch(l)
@@ -62,6 +65,7 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup.Client) {
 		}
 	}
 	if err != nil {
+		st.TakeTurn()
 		s.refuse(ctx, l, st, err)
 		return
 	}
@@ -78,6 +82,7 @@ func (s *Server) refuse(ctx context.Context, l *endpoint.Endpoint, st *startup.C
 		// Nothing was asked: there is nothing to answer, as with the server.
 	case errors.Is(context.Cause(ctx), startup.ErrSilent):
 		said = fatal.TooSlow()
+	case errors.As(context.Cause(ctx), &said):
 	case errors.Is(err, startup.ErrCrowded):
 		said = fatal.Crowded()
 	case errors.Is(ctx.Err(), context.Canceled), errors.Is(err, context.Canceled):
@@ -102,7 +107,9 @@ func (s *Server) refuse(ctx context.Context, l *endpoint.Endpoint, st *startup.C
 // startup returns the session and what the server sent behind its first ReadyForQuery, or who has
 // logged in to the console. Neither and a nil error mean that a cancel request was served.
 func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.Client) (*relay.Session, *consoleLogin, []byte, error) {
+	st.TakeTurn()
 	p, err := startup.Negotiate(ctx, l, st, s.TLS())
+	st.EndTurn()
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -114,6 +121,7 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 			return nil, nil, nil, wire.ErrNotSpoken // nobody reads an answer
 		}
 		defer s.logins.Leave(st)
+		s.logins.Forgive(st)
 		s.cancel(ctx, p)
 		return nil, nil, nil, nil
 	}
@@ -134,16 +142,28 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	// A session has its place from AuthenticationOk on, which servers do not send by itself but with all up to
+	// ReadyForQuery. That may take long, at will of who logs in (post_auth_delay) or of who holds a lock on the database, and no
+	// other shall wait for it. So the session has its place as well where the server lets it wait.
+	seat := sync.OnceValue(func() error {
+		s.logins.Leave(st)
+		if console {
+			return nil
+		}
+		return s.sessions.Count(sess, limit)
+	})
 	a := auth.Exchange{
 		Client: l, User: params.User, Verifiers: s.verifiers, Log: sess.Log(), Refusable: !wellFormed,
 		Old: p.Code()>>16 < wire.ProtocolMajor,
 		LoggedIn: func() error {
-			s.logins.Leave(st)
+			s.logins.CameThrough(st)
 			s.places.Leave(st)
-			if console {
-				return nil
+			return seat()
+		},
+		Overdue: func() {
+			if err := seat(); err != nil {
+				st.End(err)
 			}
-			return s.sessions.Count(sess, limit)
 		},
 	}
 	keyed := sess.Keyed
@@ -152,8 +172,12 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 	}
 	var g *auth.Greeting
 	var c *upstream.Connection
+	st.Name = names.Key([]byte(params.User))
 	if err = s.logins.Enter(ctx, st); err == nil {
 		g, c, err = s.connect(ctx, p, a, keyed)
+		if own := new(fatal.Error); errors.As(err, &own) {
+			s.logins.Forgive(st) // no server can be reached, or there is no room for one more session
+		}
 		s.logins.Leave(st)
 	}
 	if err != nil {

@@ -15,9 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/relay"
 	"mbusproxy/proxy/startup"
 	"mbusproxy/proxy/wire"
 )
@@ -132,6 +134,66 @@ func TestUnauthenticatedTakeNoPlace(t *testing.T) {
 	if got := w.toEnd(); !strings.Contains(got, "AuthenticationCleartextPassword") || !strings.Contains(got, "FATAL 53300") {
 		t.Error(got)
 	}
+}
+
+// TestLoginsThatTheServerHolds: whoever holds a lock on a database has logins there wait in the server for as long as he
+// likes. They keep no other from logging in, count for Config.MaxConnections, and go on when the lock is gone.
+func TestLoginsThatTheServerHolds(t *testing.T) {
+	raiseFileLimit(t)
+	const most = 2 * startup.MaxLogins
+	p := start(t, how{}, func(c *Config) { c.MaxConnections, c.StartupTimeout = most, time.Minute })
+	owner, err := pgconn.Connect(t.Context(), shared.cluster.DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = owner.Close(context.Background()) }() // the test's context has ended then
+	run := func(sql string) {
+		if _, err := owner.Exec(t.Context(), sql).ReadAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("create database held")
+	run("begin; alter database held rename to held_no_more")
+	var held []*wireClient
+	hold := func(n int) {
+		for range n {
+			w := dialWire(t, p.addr)
+			w.wait = 3 * proxytest.Patience
+			w.startup("user", "postgres", "database", "held")
+			held = append(held, w)
+		}
+	}
+	hold(most - 1)
+	w := loginFrom(t, "127.0.0.1", p.addr)
+	proxytest.Eventually(t, "all have a place", func() bool { return p.sessions.Census().LoggedIn == most })
+	late := dialWire(t, p.addr)
+	late.startup("user", "postgres", "database", "postgres")
+	if got := late.toEnd(); !strings.Contains(got, "FATAL 53300") {
+		t.Errorf("one too many: %s", got)
+	}
+	w.send(&pgproto3.Terminate{})
+	w.toEnd()
+	proxytest.Eventually(t, "the session has given its place back", func() bool { return p.sessions.Census().LoggedIn == most-1 })
+	hold(2) // both are let in as far as the server, and there is one place
+	proxytest.Eventually(t, "one is refused", func() bool { return p.sessions.Census().Known == most })
+	run("rollback")
+	refused := 0
+	for _, w := range held {
+		switch got := w.until('Z', 'E'); {
+		case strings.Contains(got, "FATAL 53300"):
+			refused++
+		case !strings.Contains(got, "ReadyForQuery"):
+			t.Error(got)
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d are refused", refused)
+	}
+	for _, w := range held {
+		_ = w.conn.Close()
+	}
+	proxytest.Eventually(t, "all have given their places back", func() bool { return p.sessions.Census() == relay.Census{} })
+	run("drop database held with (force)")
 }
 
 // TestLimitHoldsForThoseWhoLogInTogether: the last place goes to one of two that were both let as far as the password.

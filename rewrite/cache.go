@@ -43,7 +43,8 @@ type cached struct {
 	candidates []detect.Candidate
 }
 
-// maxVariants bounds the plans of one skeleton: databases differ, and so do literals to which plans are pinned.
+// maxVariants bounds the plans of one skeleton: databases with and without ordered messages differ, and so do literals
+// to which plans are pinned.
 const maxVariants = 4
 
 // variant is a plan for texts with one skeleton.

@@ -74,7 +74,7 @@ func BenchmarkRewrite(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			doc.Rewrite(b.Context(), plan.Env{HstoreSchema: "public"}, r.fragments)
+			doc.Rewrite(b.Context(), plan.Env{}, r.fragments)
 			doc.Release()
 		}
 	})

@@ -52,7 +52,7 @@ func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfunc
 			return sqlfuncs.Fragment{Expr: "done_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
 		}
 		if f.Prelude {
-			return sqlfuncs.Fragment{Expr: "outcome(" + names.Number + ")::" + f.Result.SQL("")}
+			return sqlfuncs.Fragment{Expr: "outcome(" + names.Number + ")::" + f.Result.SQL()}
 		}
 		return sqlfuncs.Fragment{Expr: "native_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
 	case sqlfuncs.Draws:
@@ -85,7 +85,7 @@ var utf8Session = plan.Session{Encoding: "UTF8"}
 
 func newRewriter(fragments place.Fragments) *Rewriter { return New(fragments, nil, parse.New()) }
 
-func testEnv() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil }
+func testEnv() (plan.Env, *plan.Refusal) { return plan.Env{}, nil }
 
 // TestGolden runs the cases in testdata: comment lines, the client's SQL, "----", and the SQL for
 // the server, or the error. Cases are separated by an empty line.

@@ -122,7 +122,7 @@ func TestOrdered(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		rec := &recorder{}
 		newRewriter(rec).Rewrite(t.Context(), "select mbus4.post('q', '')", utf8Session, func() (plan.Env, *plan.Refusal) {
-			return plan.Env{HstoreSchema: "public", Ordered: ordered}, nil
+			return plan.Env{Ordered: ordered}, nil
 		})
 		if len(rec.uses) == 0 || rec.uses[0].Ordered != ordered {
 			t.Errorf("fragments are asked with %+v", rec.uses)

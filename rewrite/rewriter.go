@@ -139,7 +139,7 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 		if doc, err = r.read(ctx, text, session); err != nil {
 			return plan.Refuse(*parserRefusal(err))
 		}
-		if !doc.HasCalls() { // hstore has moved since the text was seen last
+		if !doc.HasCalls() {
 			return nil
 		}
 	} else if err := doc.Resume(ctx); err != nil {

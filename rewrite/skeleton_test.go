@@ -138,7 +138,7 @@ func FuzzSkeleton(f *testing.F) {
 func TestEscapeStrings(t *testing.T) {
 	const sql = `select 'it\'s', mbus4.post('q', 'a=>"\'"') from wrong`
 	p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, plan.Session{Encoding: "UTF8", EscapeStrings: true}, testEnv)
-	if p == nil || !strings.Contains(p.SQL(), `('a=>"\'"')::public.hstore`) {
+	if p == nil || !strings.Contains(p.SQL(), `(row('a=>"\'"')::mbus4_hstore.given).value`) {
 		t.Fatalf("not rewritten with backslashes that escape: %v", p)
 	}
 	if p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv); p != nil {
@@ -150,7 +150,7 @@ func TestVoidParameters(t *testing.T) {
 	r := newRewriter(shortFragments{})
 	const sql = "select * from mbus4.post($1,$2,$3) as result"
 	p := r.Rewrite(t.Context(), sql, plan.Session{Encoding: "UTF8", Void: []int{1}}, testEnv)
-	if p == nil || !strings.Contains(p.SQL(), "($2)::pg_catalog.text, ($3)::public.hstore") {
+	if p == nil || !strings.Contains(p.SQL(), "($2)::pg_catalog.text, (row($3)::mbus4_hstore.given).value") {
 		t.Fatalf("a void parameter is taken for an argument: %v", p)
 	}
 	if p := r.Rewrite(t.Context(), sql, utf8Session, testEnv); !strings.Contains(p.SQL(), "($1)::pg_catalog.text") {
@@ -163,11 +163,15 @@ func TestVoidParameters(t *testing.T) {
 }
 
 func TestCannotCoerce(t *testing.T) {
-	const sql = "select mbus4.post('q', '{}'::json)"
-	p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
-	at := strings.Index(p.SQL(), ")::public.hstore") + 2
-	r := &plan.Report{Code: "42846", Message: "cannot cast type json to hstore", Position: at}
-	if !p.EditReport(r) || r.Code != "42883" || r.Position != strings.Index(sql, "'{}'")+1 || !strings.Contains(r.Hint, "data hstore") {
-		t.Errorf("got %+v", r)
+	for _, c := range []struct{ argument, cast, message, detail, want string }{
+		{"'{}'::json", ")::mbus4_hstore.hstore", "cannot cast type json to mbus4_hstore.hstore", "", "cannot cast type json to hstore"},
+		{"$1", ")::mbus4_hstore.given", "cannot cast type record to mbus4_hstore.given", "Cannot cast type json to hstore in column 1.", "Cannot cast type json to hstore in column 1."},
+	} {
+		sql := "select mbus4.post('q', " + c.argument + ")"
+		p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
+		r := &plan.Report{Code: "42846", Message: c.message, Detail: c.detail, Position: strings.Index(p.SQL(), c.cast) + 2}
+		if !p.EditReport(r) || r.Code != "42883" || r.Position != strings.Index(sql, c.argument)+1 || r.Detail != c.want || !strings.Contains(r.Hint, "data hstore") || !strings.Contains(r.Hint, "Of JSON") {
+			t.Errorf("got %+v", r)
+		}
 	}
 }

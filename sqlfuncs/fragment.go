@@ -39,8 +39,6 @@ type Names struct {
 	Number string
 	// Mark belongs into every error marker, in a literal: the call's number and the session's secret.
 	Mark string
-	// Hstore is the schema that holds hstore, quoted where it has to be.
-	Hstore string
 	// Arg returns the SQL of an argument, cast to its type. Where it is nil there is a Place for it.
 	Arg func(param string) string
 }

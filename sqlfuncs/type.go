@@ -1,9 +1,12 @@
 package sqlfuncs
 
 // BoundHstore is a schema of the engine's own that holds the functions and operators of hstore which texts of the
-// engine use, and a domain over the type. They were bound to the extension's objects when they were made, so nobody
+// engine use, and types over that of hstore. They were bound to the extension's objects when they were made, so nobody
 // who renames schemas can put something else in their place: see docs/security.md.
 const BoundHstore = "mbus4_hstore"
+
+// HstoreType is the domain there over the type hstore.
+const HstoreType = BoundHstore + ".hstore"
 
 // Type is the type of a parameter or of a result.
 type Type uint8
@@ -84,15 +87,14 @@ func (t Type) HasColumn(name string) bool {
 	return t == LeasedMessage && (name == "lease" || name == "attempt" || name == "leased_until")
 }
 
-// SQL returns the type's name for use in a cast. It does not depend on search_path; hstore's
-// schema, already quoted, must be given since the extension may live anywhere. It is "" for
-// LeaseOrMessage, which is cast to nothing.
-func (t Type) SQL(hstoreSchema string) string {
+// SQL returns the type's name for use in a cast. It depends neither on search_path nor on where
+// hstore is: see BoundHstore. It is "" for LeaseOrMessage, which is cast to nothing.
+func (t Type) SQL() string {
 	switch t {
 	case Text:
 		return "pg_catalog.text"
 	case Hstore:
-		return hstoreSchema + ".hstore"
+		return HstoreType
 	case Void:
 		return "pg_catalog.void"
 	case Interval:

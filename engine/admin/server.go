@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,25 +50,46 @@ func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
 
 // pinned gives the settings that every session of the engine has from its first statement on. ALTER
 // ROLE and ALTER DATABASE, which the owner of a database may run, cannot change them: names mean
-// what they mean in pg_catalog, and a literal is read as it was written.
+// what they mean in pg_catalog, a literal is read as it was written, and nobody ends or hinders the engine's work.
 func pinned() map[string]string {
 	return map[string]string{
 		"search_path":                   "pg_catalog, pg_temp",
 		"standard_conforming_strings":   "on",
 		"default_transaction_isolation": "read committed",
 		"lock_timeout":                  "10s", // so long may a lock of somebody else's hold up the opening of a database
+
+		"default_transaction_read_only":       "off",
+		"idle_in_transaction_session_timeout": "0",
+		"idle_session_timeout":                "0",
+		"jit":                                 "off", // compiling takes longer than nearly all that the engine does
+		"local_preload_libraries":             "",
+		"statement_timeout":                   "0",
 	}
 }
 
 // beYourself has a session go on as the role that has logged in, before anything else: the owner of
 // a database may have chosen another one for all sessions in it (ALTER DATABASE … SET role), would
 // own what the engine makes there, and be taken for the engine. It is no parameter of the startup,
-// of which poolers know few.
+// of which poolers know few. Nor is transaction_timeout, which the servers before 17 refuse.
 func beYourself(ctx context.Context, conn *pgconn.PgConn) error {
-	if _, err := conn.Exec(ctx, "set role none").ReadAll(); err != nil {
+	sql := "set role none"
+	if version := conn.ParameterStatus("server_version"); majorOf(version) >= 17 {
+		sql = "set transaction_timeout = 0; " + sql
+	}
+	if _, err := conn.Exec(ctx, sql).ReadAll(); err != nil {
 		return fmt.Errorf("taking no other role: %w", err)
 	}
 	return nil
+}
+
+// majorOf is the number of a server's major version, as in "18.4 (Debian 18.4-1)", "18beta1" and "17devel"; 0: it does not say.
+func majorOf(version string) int {
+	digits := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
+	if digits < 0 {
+		digits = len(version)
+	}
+	major, _ := strconv.Atoi(version[:digits])
+	return major
 }
 
 // Parse reads the DSN of the admin role. It opens no connection. A refusal is a *refusal.Error.

@@ -25,7 +25,7 @@ func (t *Texts) Await(site Site, call PreludeCall) string {
 	if helper == await {
 		args = append(args, literal(call.Func.Amount), literal("lease"), strconv.FormatBool(call.Func.Serves == "lease"))
 	}
-	return "select " + sqlfuncs.Schema + "." + t.helperName(helper, site.HstoreSchema) + "(" + strings.Join(args, ", ") + ")"
+	return "select " + sqlfuncs.Schema + "." + t.helperName(helper) + "(" + strings.Join(args, ", ") + ")"
 }
 
 // Look returns the statement by which package waiting looks for all who wait, see sql/whole/look.sql.

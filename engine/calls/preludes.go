@@ -18,8 +18,7 @@ const runBatch = 100
 
 // Site is what the SQL of a call depends on in the database where it runs.
 type Site struct {
-	HstoreSchema string // quoted where it has to be
-	Ordered      bool   // messages wait for others
+	Ordered bool // messages wait for others
 }
 
 // PreludeCall is a call that takes a prelude statement: one of its own, which runs on the client's session, in its
@@ -69,13 +68,13 @@ func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 	queue := sqlfuncs.QuoteLiteral(call.text("qname"))
 	consume := t.statement(site, "consumen", "(mbus4_call.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d", queue, runBatch))
 	take := t.statement(site, "take_from_q_by_c", "(mbus4_call.take_from).* into mbus4_message", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, mbus4_message.iid", queue))
-	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("prelude/buried", map[string]string{"Hstore": sqlfuncs.BoundHstore}))
+	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("prelude/buried", newScope(shape{})))
 	return t.fill("prelude/run_on", map[string]string{
 		"Consume": consume,
 		"Text":    exec,
 		"Bury":    bury,
 		"Retry": fmt.Sprintf("%s.%s('%s', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null)",
-			sqlfuncs.Schema, t.helperName(retry, site.HstoreSchema), call.mark()),
+			sqlfuncs.Schema, t.helperName(retry), call.mark()),
 		"Queue": fmt.Sprintf(`pg_catalog.lower(%s collate "C")`, queue),
 		"Take":  take,
 		"Call":  strconv.Itoa(call.Number),
@@ -181,9 +180,9 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	columns := []viewColumn{{"data", sqlfuncs.BoundHstore + ".hstore"}}
+	columns := []viewColumn{{"data", sqlfuncs.HstoreType}}
 	if call.Func.Serves == "create_view_prop" {
-		columns = append(columns, viewColumn{"properties", sqlfuncs.BoundHstore + ".hstore"})
+		columns = append(columns, viewColumn{"properties", sqlfuncs.HstoreType})
 		if isTrue(call.text("with_delay")) {
 			columns = append(columns, viewColumn{"delayed_until", "timestamp"})
 		}
@@ -205,7 +204,7 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 		}
 		return otherwise
 	}
-	noHstore := "null::" + sqlfuncs.BoundHstore + ".hstore"
+	noHstore := "null::" + sqlfuncs.HstoreType
 	quoted := sqlfuncs.QuoteLiteral(queue)
 	consume := t.statement(site, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
 	post := t.statement(site, "post", "mbus4_call.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, %s, %s, %s, %s, null::text", quoted, noHstore,
@@ -308,7 +307,7 @@ func (t *Texts) statement(site Site, serves, columns, mark, args string) string 
 		Ordered: site.Ordered,
 	}
 	f := funcNamed(serves)
-	return t.whole(f, use, ownNames(mark, site), f.Arguments(nil), columns, args)
+	return t.whole(f, use, ownNames(mark), f.Arguments(nil), columns, args)
 }
 
 // DoBlock joins the code of prelude statements into one DO statement. The block itself is not stored.

@@ -100,7 +100,6 @@ const (
 	calledPlace    = "called"
 	numberPlace    = "number"
 	markPlace      = "mark"
-	hstorePlace    = "hstore"
 	conditionPlace = "condition"
 	helperPlace    = "helper:" // and the helper's name
 
@@ -114,7 +113,7 @@ func newScope(s shape) scope {
 		"Called":    zero + calledPlace + zero,    // the function's name as called, quoted
 		"Number":    zero + numberPlace + zero,    // the call's number in the text
 		"Mark":      zero + markPlace + zero,      // stands behind mbus4-error, in a literal, and says whose error it is
-		"Hstore":    zero + hstorePlace + zero,    // the schema of hstore
+		"Hstore":    sqlfuncs.BoundHstore,         // the schema of what is hstore's
 		"Condition": zero + conditionPlace + zero, // of dyn_consume, where Conditional
 
 		// The functions of the files in sql/whole, with their schema.
@@ -163,7 +162,7 @@ func (s shape) trace() string {
 	if s.traced == 0 {
 		return ""
 	}
-	return "(" + sqlfuncs.TracePlace(s.traced) + ")::" + zero + hstorePlace + zero + ".hstore"
+	return "(" + sqlfuncs.TracePlace(s.traced) + ")::" + sqlfuncs.HstoreType
 }
 
 // helperName is the place of the name of a helper.
@@ -309,13 +308,11 @@ func (t *Texts) put(p pieces, names sqlfuncs.Names, condition string) string {
 			b.WriteString(names.Number)
 		case markPlace:
 			b.WriteString(names.Mark)
-		case hstorePlace:
-			b.WriteString(sqlfuncs.BoundHstore)
 		case conditionPlace:
 			b.WriteString(condition)
 		default:
 			if helper, ok := strings.CutPrefix(text, helperPlace); ok {
-				b.WriteString(sqlfuncs.Schema + "." + t.helperName(helper, names.Hstore))
+				b.WriteString(sqlfuncs.Schema + "." + t.helperName(helper))
 				continue
 			}
 			place := zero + text + zero

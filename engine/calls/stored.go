@@ -104,12 +104,12 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 		if !slices.Contains(v.without, p.Name) && p.Name != f.Wait {
 			arg := names.Argument(p.Name)
 			if p.Name == "headers" && traced.traced > 0 { // once, for it may have an effect
-				arg = t.put(strings.Split("("+traced.trace()+" operator("+zero+hstorePlace+zero+".||) coalesce("+sqlfuncs.ArgPlace("headers")+", ''))", zero), names, "")
+				arg = t.put(strings.Split("("+traced.trace()+" operator("+sqlfuncs.BoundHstore+".||) coalesce("+sqlfuncs.ArgPlace("headers")+", ''))", zero), names, "")
 			}
 			args = append(args, arg)
 		}
 	}
-	call := sqlfuncs.Schema + "." + t.functionName(f, v, names.Hstore) + "(" + strings.Join(append(args, "'"+names.Mark+"'"), ", ") + ")"
+	call := sqlfuncs.Schema + "." + t.functionName(f, v) + "(" + strings.Join(append(args, "'"+names.Mark+"'"), ", ") + ")"
 	if f.Result == sqlfuncs.Void {
 		return "coalesce(" + call + ", ''::pg_catalog.void)" // a void function in SQL returns null, in any other language an empty void
 	}
@@ -117,11 +117,11 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 }
 
 // Definitions lists the functions for all texts that serve calls.
-func (t *Texts) Definitions(hstoreSchema string) []Definition {
+func (t *Texts) Definitions() []Definition {
 	var out []Definition
-	full := t.helperName(postFull, hstoreSchema)
+	full := t.helperName(postFull)
 	for _, helper := range helpers { // first, for the others call them
-		out = append(out, t.helper(helper, t.helperName(helper, hstoreSchema), hstoreSchema))
+		out = append(out, t.helper(helper, t.helperName(helper)))
 	}
 	seen := map[string]bool{}
 	for _, f := range sqlfuncs.All() {
@@ -130,33 +130,32 @@ func (t *Texts) Definitions(hstoreSchema string) []Definition {
 		}
 		seen[f.Serves] = true
 		for _, v := range t.variants(f) {
-			if name := t.functionName(f, v, hstoreSchema); name != full {
-				out = append(out, t.definition(f, v, name, hstoreSchema))
+			if name := t.functionName(f, v); name != full {
+				out = append(out, t.definition(f, v, name))
 			}
 		}
 	}
 	return out
 }
 
-// functionName is the name of a function where hstore is in a schema: the first half says what it
-// serves, the second is a hash of its definition.
-func (t *Texts) functionName(f *sqlfuncs.Func, v variant, hstoreSchema string) string {
+// functionName is the name of a function: the first half says what it serves, the second is a hash
+// of its definition.
+func (t *Texts) functionName(f *sqlfuncs.Func, v variant) string {
 	base := FunctionPrefix + f.Serves + v.suffix
-	return t.hashedName(base, hstoreSchema, func() Definition { return t.definition(f, v, base, "hstore_schema") })
+	return t.hashedName(base, func() Definition { return t.definition(f, v, base) })
 }
 
-// hashedName is the name that begins with base of what define defines where hstore is in the schema hstore_schema.
-func (t *Texts) hashedName(base, hstoreSchema string, define func() Definition) string {
-	definition, ok := t.hashes.Load(base)
+// hashedName is the name that begins with base of what define defines.
+func (t *Texts) hashedName(base string, define func() Definition) string {
+	name, ok := t.hashed.Load(base)
 	if !ok {
 		hash := md5.Sum([]byte(define().Create))
-		definition, _ = t.hashes.LoadOrStore(base, hash[:])
+		name, _ = t.hashed.LoadOrStore(base, base+"_"+hex.EncodeToString(hash[:4]))
 	}
-	hash := md5.Sum(append(definition.([]byte)[:md5.Size:md5.Size], hstoreSchema...))
-	return base + "_" + hex.EncodeToString(hash[:4])
+	return name.(string)
 }
 
-func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema string) Definition {
+func (t *Texts) definition(f *sqlfuncs.Func, v variant, name string) Definition {
 	var types []string
 	var params []sqlfuncs.Param
 	args, given, values := map[string]string{}, map[string]bool{}, []string{"select 1::bigint"}
@@ -165,14 +164,14 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 			continue
 		}
 		n := "$" + strconv.Itoa(len(types)+1)
-		types, params, values = append(types, p.Type.SQL(hstoreSchema)), append(params, p), append(values, n)
+		types, params, values = append(types, p.Type.SQL()), append(params, p), append(values, n)
 		args[p.Name], given[p.Name] = n, true
 	}
 	mark := "$" + strconv.Itoa(len(types)+1)
 	types = append(types, "pg_catalog.text")
 
 	names := sqlfuncs.Names{
-		Call: "mbus4_call", Called: sqlfuncs.QuoteIdent(f.Serves), Hstore: hstoreSchema,
+		Call: "mbus4_call", Called: sqlfuncs.QuoteIdent(f.Serves),
 		Number: "pg_catalog.split_part(" + mark + ", ' ', 1)::pg_catalog.int4",
 		Mark:   "'||" + mark + "||'",
 		Arg:    func(param string) string { return args[param] },
@@ -192,7 +191,7 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 	d := Definition{Name: name}
 	d.Signature = sqlfuncs.Schema + "." + d.Name + "(" + strings.Join(types, ", ") + ")"
 	d.Create = t.fill("whole/function", map[string]any{
-		"Signature": d.Signature, "Returns": f.Result.SQL(hstoreSchema), "Set": f.Set, "Body": sqlfuncs.QuoteLiteral(body),
+		"Signature": d.Signature, "Returns": f.Result.SQL(), "Set": f.Set, "Body": sqlfuncs.QuoteLiteral(body),
 	})
 	return d
 }
@@ -224,10 +223,10 @@ const postFull = "post_full"
 // helpers lists them, each behind those that it calls.
 var helpers = []string{noConsumer, partsOfLease, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postFull, postUnique} //nolint:gochecknoglobals // constant
 
-// helperTypes are the parameters of the helpers; %s is the schema of hstore.
+// helperTypes are the parameters of the helpers.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	postGiven: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
-		" headers %s.hstore, properties %s.hstore, data %s.hstore, consumers bigint[], waits boolean",
+		" headers " + sqlfuncs.HstoreType + ", properties " + sqlfuncs.HstoreType + ", data " + sqlfuncs.HstoreType + ", consumers bigint[], waits boolean",
 	bury:          "call text, message mbus4.qt_model, consumer text, error text",
 	spent:         "call text, consumer_id bigint, available_at timestamptz, id bigint, error text",
 	retry:         "call text, target mbus4.retry_target, error text, delay interval, cname text",
@@ -240,7 +239,7 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	purge:         "call text, qname text, cname text",
 	noConsumer:    "call text, qname text, cname text",
 	partsOfLease:  "call text, lease text",
-	postUnique: "call text, qname text, data %s.hstore, headers %s.hstore, properties %s.hstore, delayed_until timestamp, expires timestamp, iid text," +
+	postUnique: "call text, qname text, data " + sqlfuncs.HstoreType + ", headers " + sqlfuncs.HstoreType + ", properties " + sqlfuncs.HstoreType + ", delayed_until timestamp, expires timestamp, iid text," +
 		" unique_key text, unique_for interval",
 }
 
@@ -251,14 +250,14 @@ func IsHelper(name string) bool {
 	return ok
 }
 
-// helperName is the name of a helper where hstore is in a schema.
-func (t *Texts) helperName(helper, hstoreSchema string) string {
+// helperName is the name of a helper.
+func (t *Texts) helperName(helper string) string {
 	if helper == postFull {
 		f, v := t.full()
-		return t.functionName(f, v, hstoreSchema)
+		return t.functionName(f, v)
 	}
 	base := FunctionPrefix + helper
-	return t.hashedName(base, hstoreSchema, func() Definition { return t.helper(helper, base, "hstore_schema") })
+	return t.hashedName(base, func() Definition { return t.helper(helper, base) })
 }
 
 // full is the post that gives everything, which postFull stands for.
@@ -268,15 +267,15 @@ func (t *Texts) full() (post *sqlfuncs.Func, v variant) {
 }
 
 // helper is a helper's definition, or that of what postFull stands for.
-func (t *Texts) helper(helper, name, hstoreSchema string) Definition {
+func (t *Texts) helper(helper, name string) Definition {
 	if helper == postFull {
 		f, v := t.full()
-		return t.definition(f, v, name, hstoreSchema)
+		return t.definition(f, v, name)
 	}
-	d := Definition{Inline: true, Name: name, Signature: sqlfuncs.Schema + "." + name + "(" + strings.ReplaceAll(helperTypes[helper], "%s", hstoreSchema) + ")"}
+	d := Definition{Inline: true, Name: name, Signature: sqlfuncs.Schema + "." + name + "(" + helperTypes[helper] + ")"}
 	values := newScope(shape{})
 	values["Signature"] = d.Signature
 	text := t.fill("whole/"+helper, values)
-	d.Create = t.put(strings.Split(text, zero), sqlfuncs.Names{Mark: "'||$1||'", Hstore: hstoreSchema}, "")
+	d.Create = t.put(strings.Split(text, zero), sqlfuncs.Names{Mark: "'||$1||'"}, "")
 	return d
 }

@@ -182,7 +182,7 @@ func TestFunctions(t *testing.T) {
 		enginetest.Exec(t, conn, "insert into mbus4.consumer (queue_id, qname, name) select id, qname, 'default' from mbus4.queue where qname in ('q', 'r')")
 		texts := calls.New()
 		missing := map[string]bool{}
-		for _, d := range texts.Definitions(hstoreSchema) {
+		for _, d := range texts.Definitions() {
 			missing[d.Name[:strings.LastIndexByte(d.Name, '_')]] = true // without the hash
 			if strings.Contains(strings.NewReplacer(`E' \t'`, "", `E' \t\r\n'`, "").Replace(d.Create), `\`) {
 				t.Errorf("%s depends on standard_conforming_strings", d.Name)
@@ -215,9 +215,9 @@ func TestFunctions(t *testing.T) {
 			for _, p := range params {
 				use.Given[p.Name] = true
 			}
-			inline := evaluate(t, conn, notices, e, hstoreSchema, enginetest.InlineUse(texts, f, params, use, hstoreSchema, e.args))
+			inline := evaluate(t, conn, notices, e, hstoreSchema, enginetest.InlineUse(texts, f, params, use, e.args))
 			args := strings.TrimPrefix(e.args+", '7'", ", ")
-			call := callInPlace(texts, f, use, hstoreSchema, args)
+			call := callInPlace(texts, f, use, args)
 			function := evaluate(t, conn, notices, e, hstoreSchema, "select f from "+call+" f")
 			listed := evaluate(t, conn, notices, e, hstoreSchema, "select "+call)
 			if f.Result.Composite() { // in FROM, null is a row of nulls
@@ -233,7 +233,7 @@ func TestFunctions(t *testing.T) {
 				t.Errorf("%s(%s):\n  inline %s\nfunction %s\n  listed %s", e.serves, e.args, inline, function, listed)
 			}
 		}
-		tryAwait(t, conn, texts, hstoreSchema)
+		tryAwait(t, conn, texts)
 		for name := range missing {
 			if !calls.IsHelper(name + "_") { // which others call
 				t.Errorf("%s was not tried", name)
@@ -243,7 +243,7 @@ func TestFunctions(t *testing.T) {
 }
 
 // tryAwait looks for calls that wait, whatever the search_path is: with and without a message, and a condition.
-func tryAwait(t *testing.T, conn *pgx.Conn, texts *calls.Texts, hstoreSchema string) {
+func tryAwait(t *testing.T, conn *pgx.Conn, texts *calls.Texts) {
 	t.Helper()
 	const waits = "1500000 0 0 0 read_committed"
 	for _, schema := range []string{"public", "hostile, pg_catalog"} {
@@ -268,7 +268,7 @@ func tryAwait(t *testing.T, conn *pgx.Conn, texts *calls.Texts, hstoreSchema str
 			if c.serves == "take" {
 				args["qname"], args["cname"] = nil, nil
 			}
-			text := texts.Await(calls.Site{HstoreSchema: hstoreSchema}, calls.PreludeCall{Func: enginetest.FunctionServing(t, c.serves), Args: args, Number: 1})
+			text := texts.Await(calls.Site{}, calls.PreludeCall{Func: enginetest.FunctionServing(t, c.serves), Args: args, Number: 1})
 			if got := enginetest.One[string](t, conn, text); got != c.want {
 				t.Errorf("%s: got %q, want %q", text, got, c.want)
 			}
@@ -278,9 +278,9 @@ func tryAwait(t *testing.T, conn *pgx.Conn, texts *calls.Texts, hstoreSchema str
 }
 
 // callInPlace is the expression that calls the function.
-func callInPlace(t *calls.Texts, f *sqlfuncs.Func, use sqlfuncs.Use, hstoreSchema, args string) string {
+func callInPlace(t *calls.Texts, f *sqlfuncs.Func, use sqlfuncs.Use, args string) string {
 	use.InPlace = true
-	expr := t.Fragment(f, use, sqlfuncs.Names{Mark: "7", Hstore: hstoreSchema}).Expr
+	expr := t.Fragment(f, use, sqlfuncs.Names{Mark: "7"}).Expr
 	open, end := strings.IndexByte(expr, '('), strings.IndexByte(expr, ')')
 	if f.Result == sqlfuncs.Void {
 		open += 1 + strings.IndexByte(expr[open+1:], '(')

@@ -21,7 +21,7 @@ type Texts struct {
 	templates *template.Template
 	filled    sync.Map     // pieces by shape; a few MiB at most
 	narrow    atomic.Int64 // how many of them are, or were to be, for some columns only
-	hashes    sync.Map     // of the definitions of functions, by the first halves of their names
+	hashed    sync.Map     // names of functions, by their first halves
 }
 
 // New returns the SQL of all calls. It panics when a file is missing from the program, which
@@ -66,8 +66,8 @@ func funcNamed(name string) *sqlfuncs.Func {
 
 // ownNames are the names in such a statement. mark goes into the markers of its errors: the call's number and,
 // where there is a session, its secret.
-func ownNames(mark string, site Site) sqlfuncs.Names {
-	return sqlfuncs.Names{Call: "mbus4_call", Number: "0", Mark: mark, Hstore: site.HstoreSchema}
+func ownNames(mark string) sqlfuncs.Names {
+	return sqlfuncs.Names{Call: "mbus4_call", Number: "0", Mark: mark}
 }
 
 // argColumns names the columns of mbus4_call_args.
@@ -80,22 +80,21 @@ func argColumns(params []sqlfuncs.Param) string {
 }
 
 // Statement returns a statement of the engine's own that makes one call with the arguments $1, $2,
-// …: a query for columns of mbus4_call. hstoreSchema is needed for functions that deal with
-// messages.
-func (t *Texts) Statement(function, columns, hstoreSchema string) string {
+// …: a query for columns of mbus4_call.
+func (t *Texts) Statement(function, columns string) string {
 	f := funcNamed(function)
 	params := f.Arguments(nil)
 	args := []string{"select 1::bigint"}
 	for i, p := range params {
-		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(hstoreSchema)))
+		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL()))
 	}
-	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, Site{HstoreSchema: hstoreSchema}), params, columns, strings.Join(args, ", "))
+	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark), params, columns, strings.Join(args, ", "))
 }
 
 // ScheduledPost returns a statement of the engine's own that posts what the schedule named $1 is
 // for, with its tick $2 in the headers, and gives the iid.
 func (t *Texts) ScheduledPost(site Site) string {
-	return t.statement(site, "post", "mbus4_call.post", storedMark, t.fill("whole/scheduled", map[string]string{"Hstore": sqlfuncs.BoundHstore}))
+	return t.statement(site, "post", "mbus4_call.post", storedMark, t.fill("whole/scheduled", newScope(shape{})))
 }
 
 // OwnError tells what an error of the server's is where a statement of the engine's own raised it:
@@ -116,7 +115,7 @@ var ownMarker = regexp.MustCompile(`"mbus4-error ` + storedMark + ` ([0-9A-Z]{5}
 func (t *Texts) Posting(site Site, queue string) (columns, ctes string) {
 	f := funcNamed("post")
 	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered, Fixed: map[string]bool{"qname": true}}
-	names := ownNames(storedMark, site)
+	names := ownNames(storedMark)
 	names.Arg = func(string) string { return sqlfuncs.QuoteLiteral(queue) + "::pg_catalog.text" }
 	return argColumns(f.Arguments(nil)), t.Fragment(f, use, names).CTEs
 }

@@ -8,7 +8,7 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-var names = sqlfuncs.Names{Call: "mbus4_call", Called: `"called"`, Number: "7", Mark: "7 " + sqlfuncs.SecretPlace, Hstore: "public"}
+var names = sqlfuncs.Names{Call: "mbus4_call", Called: `"called"`, Number: "7", Mark: "7 " + sqlfuncs.SecretPlace}
 
 func hasParam(f *sqlfuncs.Func, name string) bool {
 	return slices.ContainsFunc(f.Params, func(p sqlfuncs.Param) bool { return p.Name == name })

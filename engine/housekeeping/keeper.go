@@ -118,7 +118,7 @@ func NewKeeper(what Config, conn *pgx.Conn) *Keeper {
 		sweeper:   newSweeper(),
 		reaper:    &reaper{},
 		releaser:  newReleaser(),
-		scheduler: newScheduler(what.Installation.HstoreSchema()),
+		scheduler: newScheduler(),
 		slice:     sliceOfTurn,
 		wake:      make(chan struct{}, 1),
 		changed:   make(chan struct{}),

@@ -53,10 +53,10 @@ type scheduler struct {
 	again error         // why a post is to be tried again, until somebody has told so
 }
 
-func newScheduler(hstoreSchema string) *scheduler {
+func newScheduler() *scheduler {
 	// Messages that wait for others are woken by their deliverers; for a post it makes no
 	// difference whether there are any.
-	return &scheduler{post: calls.New().ScheduledPost(calls.Site{HstoreSchema: hstoreSchema}), owners: newScheduleOwners(), limit: postLimit}
+	return &scheduler{post: calls.New().ScheduledPost(calls.Site{}), owners: newScheduleOwners(), limit: postLimit}
 }
 
 // dueSQL is an expression: in how many seconds a schedule is due next, null where there are none.

@@ -44,7 +44,7 @@ func (s scheduling) addNew(name, cron string) {
 // turn lets a new scheduler work once.
 func (s scheduling) turn(conn *pgx.Conn) int {
 	s.Helper()
-	one := newScheduler("public")
+	one := newScheduler()
 	one.owners.long = time.Hour
 	_, due, err := look(enginetest.Context(s.T), conn)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestSchedulerSkipsLocked(t *testing.T) {
 		t.Errorf("%d posts", n)
 	}
 	s.want("1", "select count(*)::text from mbus4.message where headers->'schedule' = 'free'")
-	one := newScheduler("public")
+	one := newScheduler()
 	one.due = time.Now()
 	if n, err := one.Tick(enginetest.Context(t), s.conn); n != 0 || err != nil {
 		t.Errorf("%d posts, %v", n, err)
@@ -234,7 +234,7 @@ func TestSchedulerGoesOn(t *testing.T) {
 	for i, name := range []string{"slow", "large", "good"} {
 		s.add(name, "0 0 1 1 *", fmt.Sprintf("timestamptz '2020-01-01 00:00Z' + interval '%d s'", i))
 	}
-	one := newScheduler("public")
+	one := newScheduler()
 	one.limit, one.owners.long = 50*time.Millisecond, time.Hour
 	tries := 0
 	for range mostFailing {
@@ -279,7 +279,7 @@ func TestScheduleOwnersTakeTurns(t *testing.T) {
 		return new;
 	end $$;
 	create trigger hinder before insert on mbus4.message for each row execute function public.hinder()`)
-	one := newScheduler("public")
+	one := newScheduler()
 	one.owners.long = 500 * time.Millisecond // the others' posts are shorter, however loaded the machine is
 	one.due, one.slice = time.Now(), time.Nanosecond
 	for range 11 {
@@ -323,7 +323,7 @@ func TestScheduleOwnerHeldUpAlone(t *testing.T) {
 			end $$;
 			create trigger hinder before insert on mbus4.message for each row execute function public.hinder()`)
 			enginetest.Exec(t, s.conn, "update mbus4.schedule set planned = hashtextextended(cron || ' ' || timezone, 0), tick = timestamptz '2020-01-01 00:00Z'")
-			one := newScheduler("public")
+			one := newScheduler()
 			one.owners.last, one.owners.long = "postgres", time.Minute
 			one.due = time.Now()
 			if n, err := one.Tick(enginetest.Context(t), s.conn); n != 5 || err != nil {
@@ -341,7 +341,7 @@ func TestScheduleOwnerHeldUpAlone(t *testing.T) {
 func TestSchedulerPausesWhileOwnersRest(t *testing.T) {
 	s := newScheduling(t)
 	s.add("due", "@yearly", "timestamptz '2020-01-01 00:00Z'")
-	one := newScheduler("public")
+	one := newScheduler()
 	one.owners.posted("postgres", time.Hour, false)
 	one.due = time.Now()
 	if n, err := one.Tick(enginetest.Context(t), s.conn); n != 0 || err != nil {

@@ -88,7 +88,7 @@ func emptyBound(ctx context.Context, tx pgx.Tx, in *Installation) error {
 		union all
 		select 'drop function ' || p.oid::pg_catalog.regprocedure || ' cascade' from pg_catalog.pg_proc p where p.pronamespace = pg_catalog.to_regnamespace($1)
 		union all
-		select 'drop domain ' || pg_catalog.format_type(t.oid, null) || ' cascade' from pg_catalog.pg_type t where t.typnamespace = pg_catalog.to_regnamespace($1) and t.typtype = 'd'`
+		select 'drop type ' || pg_catalog.format_type(t.oid, null) || ' cascade' from pg_catalog.pg_type t where t.typnamespace = pg_catalog.to_regnamespace($1) and t.typtype in ('c', 'd')`
 	rows, err := tx.Query(ctx, left, sqlfuncs.BoundHstore)
 	if err != nil {
 		return fmt.Errorf("looking at schema %s: %w", sqlfuncs.BoundHstore, err)

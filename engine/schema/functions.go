@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -33,31 +32,12 @@ func functionsFound(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	return found, nil
 }
 
-// definitions lists the functions of this program where hstore is in a schema. Filling them in takes
-// some milliseconds, and most databases have hstore in the same schema, so the last list is kept.
-func definitions(hstoreSchema string) []calls.Definition {
-	last := lastDefinitions.Load()
-	if last == nil || last.hstoreSchema != hstoreSchema {
-		last = &definitionsWith{hstoreSchema, texts().Definitions(hstoreSchema)}
-		lastDefinitions.Store(last)
-	}
-	return slices.Clone(last.list)
-}
-
-type definitionsWith struct {
-	hstoreSchema string
-	list         []calls.Definition
-}
-
-var lastDefinitions atomic.Pointer[definitionsWith]
-
-// texts are read and filled in once for all databases.
-var texts = sync.OnceValue(calls.New)
+// definitions are the functions of this program, which take some milliseconds to fill in.
+var definitions = sync.OnceValue(func() []calls.Definition { return calls.New().Definitions() })
 
 // missingFunctions lists what this program needs and the database does not have.
 func (in Installation) missingFunctions() []calls.Definition {
-	missing := definitions(in.hstoreSchema)
-	return slices.DeleteFunc(missing, func(d calls.Definition) bool { return slices.Contains(in.functions, d.Name) })
+	return slices.DeleteFunc(slices.Clone(definitions()), func(d calls.Definition) bool { return slices.Contains(in.functions, d.Name) })
 }
 
 // missesInline reports whether a function is missing without which no call can be served.
@@ -86,12 +66,11 @@ func createFunctions(ctx context.Context, conn *pgx.Conn, in *Installation) erro
 // serves the database makes them again when it next opens it; until then its calls in WHERE and the
 // like fail.
 func PruneFunctions(ctx context.Context, conn *pgx.Conn) (dropped int, err error) {
-	in, err := identify(ctx, conn)
-	if err != nil {
+	if _, err := identify(ctx, conn); err != nil {
 		return 0, err
 	}
 	var ours []string
-	for _, d := range definitions(in.hstoreSchema) {
+	for _, d := range definitions() {
 		ours = append(ours, d.Name)
 	}
 	err = inTurn(ctx, conn, func(tx pgx.Tx) error {

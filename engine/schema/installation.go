@@ -37,9 +37,6 @@ type Installation struct {
 // Database is the name of the database.
 func (in Installation) Database() string { return in.database }
 
-// HstoreSchema is the name of the schema that the extension hstore lives in, quoted where it has to be.
-func (in Installation) HstoreSchema() string { return in.hstoreSchema }
-
 // Env is what selectors of the database are compiled for.
 func (in Installation) Env() selector.Env {
 	return selector.Env{HstoreSchema: in.hstoreSchema, Bound: sqlfuncs.BoundHstore, Major: in.major}
@@ -132,7 +129,7 @@ func (in Installation) complete(newest int) bool {
 
 // otherFunctions is how many functions of other versions of the program there are.
 func (in Installation) otherFunctions() int {
-	return len(in.functions) + len(in.missingFunctions()) - len(definitions(in.hstoreSchema))
+	return len(in.functions) + len(in.missingFunctions()) - len(definitions())
 }
 
 // check refuses what this program must not work with. newest is the newest version it knows.

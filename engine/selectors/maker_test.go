@@ -129,9 +129,9 @@ func TestSelectorsDecide(t *testing.T) {
 		long := fmt.Sprintf("'q', %s, null, %s, null, null, null", quoted(c.data), quoted(c.properties))
 		full := sqlfuncs.Use{Given: map[string]bool{"iid": true, "headers": true}}
 		for way, sql := range map[string]string{
-			"inline":    enginetest.InlineUse(texts, post, plain, sqlfuncs.Use{}, "public", short),
-			"unknowing": enginetest.InlineUse(texts, post, plain, sqlfuncs.Use{}, "public", short),
-			"full":      enginetest.InlineUse(texts, post, post.Arguments(nil), full, "public", long),
+			"inline":    enginetest.InlineUse(texts, post, plain, sqlfuncs.Use{}, short),
+			"unknowing": enginetest.InlineUse(texts, post, plain, sqlfuncs.Use{}, short),
+			"full":      enginetest.InlineUse(texts, post, post.Arguments(nil), full, long),
 			"at_post":   called("post", short),
 			"at_full":   called("post_full", long),
 		} {

@@ -275,8 +275,9 @@ func CollectUnused(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // StoreOwn does it in a transaction of the caller's, whose role must be the schema's owner or have its rights.
-func StoreOwn(ctx context.Context, tx pgx.Tx, parser *parse.Parser, hstoreSchema, text string) error {
-	env := selector.Env{HstoreSchema: hstoreSchema, Bound: sqlfuncs.BoundHstore}
+// The text must not name the schema of hstore.
+func StoreOwn(ctx context.Context, tx pgx.Tx, parser *parse.Parser, text string) error {
+	env := selector.Env{Bound: sqlfuncs.BoundHstore}
 	var role string
 	err := tx.QueryRow(ctx, `select session_user::text, pg_catalog.current_setting('server_version_num')::int / 10000`).Scan(&role, &env.Major)
 	if err != nil {

@@ -53,7 +53,6 @@ const (
 // without an entry in the log, which means that somebody wrote to the tables directly.
 type allocator struct {
 	texts    *calls.Texts
-	hstore   string        // the schema, quoted
 	sql      statements    // empty: not filled in yet
 	interval time.Duration // between two full passes
 
@@ -90,8 +89,8 @@ type allocator struct {
 	quietFrom time.Time // last change seen or made
 }
 
-func newAllocator(hstoreSchema string, interval time.Duration) *allocator {
-	g := &allocator{texts: calls.New(), hstore: hstoreSchema, interval: interval}
+func newAllocator(interval time.Duration) *allocator {
+	g := &allocator{texts: calls.New(), interval: interval}
 	g.forget()
 	return g
 }

@@ -51,7 +51,7 @@ type Semaphore struct {
 // tasks from the tail may be asked to leave.
 func (s *Semaphores) GetOrCreate(ctx context.Context, key string) (Semaphore, error) {
 	var out Semaphore
-	sql := s.texts.Statement("semaphore_get_or_create", "(mbus4_call.semaphore_get_or_create).*", "")
+	sql := s.texts.Statement("semaphore_get_or_create", "(mbus4_call.semaphore_get_or_create).*")
 	err := s.db.QueryRow(ctx, sql, key).Scan(&out.ID, &out.Key, &out.Active, &out.TryRelease)
 	return out, callError("getting semaphore", key, err)
 }
@@ -75,7 +75,7 @@ func (s *Semaphores) Release(ctx context.Context, key string, taskID int64) erro
 }
 
 func (s *Semaphores) call(ctx context.Context, doing, function, key string, args ...any) error {
-	_, err := s.db.Exec(ctx, s.texts.Statement(function, "1", ""), append([]any{key}, args...)...)
+	_, err := s.db.Exec(ctx, s.texts.Statement(function, "1"), append([]any{key}, args...)...)
 	return callError(doing, key, err)
 }
 

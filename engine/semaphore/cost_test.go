@@ -137,12 +137,12 @@ func TestSemaphorePlans(t *testing.T) {
 		{"semaphore_update", []any{"k", 5, 1}},
 		{"semaphore_get_or_create", []any{"k"}},
 	} {
-		if n := enginetest.Pages(s.T, s.conn, s.calls.texts.Statement(c.function, "1", ""), c.args...); n > 40 {
+		if n := enginetest.Pages(s.T, s.conn, s.calls.texts.Statement(c.function, "1"), c.args...); n > 40 {
 			t.Errorf("%s touches %d pages", c.function, n)
 		}
 	}
 	enginetest.Exec(t, s.conn, "insert into mbus4.semaphore (key) select 'x' || n from generate_series(1, 5000) n")
-	if n := enginetest.Pages(s.T, s.conn, s.calls.texts.Statement("semaphore_enqueue", "1", ""), "x77", 5, 1); n > 40 {
+	if n := enginetest.Pages(s.T, s.conn, s.calls.texts.Statement("semaphore_enqueue", "1"), "x77", 5, 1); n > 40 {
 		t.Errorf("enqueuing with 5,000 semaphores touches %d pages", n)
 	}
 }

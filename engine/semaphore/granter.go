@@ -60,7 +60,7 @@ type Granter struct {
 func NewGranter(server *admin.Server, in schema.Installation, interval time.Duration, posted func(), log *zap.Logger) *Granter {
 	return &Granter{
 		server: server, installed: in, service: service.New(), log: log, posted: posted, busyAt: time.Now(),
-		allocator: newAllocator(in.HstoreSchema(), cmp.Or(interval, defaultSemaphoreInterval)),
+		allocator: newAllocator(cmp.Or(interval, defaultSemaphoreInterval)),
 	}
 }
 

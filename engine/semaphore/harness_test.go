@@ -31,7 +31,7 @@ func newSemaphoreTest(t *testing.T) *semaphoreTest {
 }
 
 func newTestGranter() *allocator {
-	return newAllocator("public", time.Hour)
+	return newAllocator(time.Hour)
 }
 
 // granterConn is a connection as a Granter has it.

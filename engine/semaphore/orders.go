@@ -78,7 +78,7 @@ func (g *allocator) filled() statements {
 }
 
 func (g *allocator) fill(name string, fresh bool) string {
-	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore}, Events)
+	columns, post := g.texts.Posting(calls.Site{}, Events)
 	var b strings.Builder
 	err := giveTemplate.ExecuteTemplate(&b, name, map[string]any{
 		"Columns": columns, "Hstore": sqlfuncs.BoundHstore, "Post": post, "Events": sqlfuncs.QuoteLiteral(Events),

@@ -57,12 +57,6 @@ type Subscription struct {
 // Over a direct connection a subscription to one semaphore takes the rights of the schema's owner: it
 // makes the row of a selector.
 func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Subscription, error) {
-	var hstore string
-	err := s.db.QueryRow(ctx, `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e
-		join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`).Scan(&hstore)
-	if err != nil {
-		return nil, fmt.Errorf("subscribing to semaphores: looking for extension hstore: %w", err)
-	}
 	proxied, err := s.proxied(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("subscribing to semaphores: %w", err)
@@ -72,7 +66,9 @@ func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Subs
 		selector = "(t.data->'semaphore_key') = " + sqlfuncs.QuoteLiteral(key)
 	}
 	columns := func(message string) string {
-		field := func(name string) string { return message + " operator(" + hstore + ".->) '" + name + "'::text" }
+		field := func(name string) string {
+			return message + " operator(" + sqlfuncs.BoundHstore + ".->) '" + name + "'::text"
+		}
 		return field("event") + ", " + field("semaphore_key") + ", (" + field("task_id") + ")::bigint"
 	}
 	sub := &Subscription{
@@ -82,11 +78,11 @@ func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Subs
 	}
 	create := "select mbus4.create_consumer($1, $2, $3, $4)"
 	if !proxied {
-		create = s.texts.Statement("create_consumer", "1", hstore)
-		sub.consume = s.texts.Statement("consumen", columns("(mbus4_call.consumen).data"), hstore)
-		sub.drop = s.texts.Statement("drop_consumer", "1", hstore)
+		create = s.texts.Statement("create_consumer", "1")
+		sub.consume = s.texts.Statement("consumen", columns("(mbus4_call.consumen).data"))
+		sub.drop = s.texts.Statement("drop_consumer", "1")
 	}
-	return sub, s.createConsumer(ctx, create, proxied, hstore, consumer, selector)
+	return sub, s.createConsumer(ctx, create, proxied, consumer, selector)
 }
 
 // proxied reports whether an mbusproxy stands before the server.
@@ -107,7 +103,7 @@ func (s *Semaphores) proxied(ctx context.Context) (bool, error) {
 	}
 }
 
-func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied bool, hstore, consumer, selector string) error {
+func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied bool, consumer, selector string) error {
 	tx, err := s.db.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("subscribing to semaphores: %w", err)
@@ -129,7 +125,7 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 		return fmt.Errorf("subscribing to semaphores: %w", err)
 	}
 	if !proxied && selector != "" {
-		if err := selectors.StoreOwn(ctx, tx, ownParser(), hstore, selector); err != nil {
+		if err := selectors.StoreOwn(ctx, tx, ownParser(), selector); err != nil {
 			return refusal.Wrap("subscribing to semaphores", err)
 		}
 	}

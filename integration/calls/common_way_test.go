@@ -171,11 +171,15 @@ func TestCommonWayBesideOthers(t *testing.T) {
 		}
 		harness.Ask(t, conn, "commit")
 	}
-	harness.Ask(t, conn, "select mbus4.create_consumer('q', 'one', $$t.data->'k' = '1'$$)")
-	harness.Ask(t, conn, "begin")
-	harness.Ask(t, conn, "select mbus4.post('q', 'k=>1')")
-	if c := calls(); c != "1" {
-		t.Errorf("where a consumer has a selector the function was called %s times", c)
+	for i, selector := range []string{"t.data->'k' = '1'", "t.data->'k' like '1%'"} { // the first is compared in the statement itself
+		harness.Ask(t, conn, "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint("c", i), selector)
+		harness.Ask(t, conn, "begin")
+		harness.Ask(t, conn, "select mbus4.post('q', 'k=>1')")
+		if c := calls(); c != fmt.Sprint(i) {
+			t.Errorf("where a consumer has the selector %s the function was called %s times", selector, c)
+		}
+		harness.Ask(t, conn, "commit")
+		harness.Want(t, conn, "1", "select count(*) from mbus4.consume('q', $1)", fmt.Sprint("c", i))
 	}
 }
 

@@ -50,6 +50,9 @@ var attacks = []struct {
 	{"silent connections", func(a *flooder) {
 		a.silent(a.scaled(2_000))
 	}},
+	{"silence at the password", func(a *flooder) {
+		a.halfLogins(a.scaled(30_000), 1_500)
+	}},
 	{"new texts of many tokens", func(a *flooder) {
 		a.texts(60, 10, 2_000)
 	}},
@@ -82,6 +85,9 @@ var attacks = []struct {
 	}},
 	{"calls that do not wait", func(a *flooder) {
 		a.calls(a.scaled(100)/10, false)
+	}},
+	{"prepared statements that become long", func(a *flooder) {
+		a.prepares(30, a.scaled(3_000))
 	}},
 	{"cancels of nobody", func(a *flooder) {
 		a.cancels(a.scaled(2_000))

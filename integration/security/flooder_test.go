@@ -119,18 +119,23 @@ func (a *flooder) refused(n int) {
 	if err != nil {
 		a.Fatal(err)
 	}
+	a.batches(8, max(n/most, 1), batch, "42883")
+}
+
+// batches has sessions send a batch of messages again and again, each time until it is answered by something in which says stands.
+func (a *flooder) batches(sessions, rounds int, batch []byte, says string) {
 	var all sync.WaitGroup
-	for range 8 {
+	for range sessions {
 		conn := a.raw()
 		all.Go(func() {
 			defer func() { _ = conn.Close() }()
-			for range max(n/most, 1) {
+			for range rounds {
 				if _, err := conn.Write(batch); err != nil {
 					a.Errorf("writing: %v", err)
 					return
 				}
-				if replies, _ := frontend.ReadReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' || !strings.Contains(string(replies), "42883") {
-					a.Errorf("after %d refused statements: %.100q", most, replies)
+				if replies, _ := frontend.ReadReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' || !strings.Contains(string(replies), says) {
+					a.Errorf("after a batch of %d bytes: %.100q", len(batch), replies)
 					return
 				}
 			}
@@ -185,6 +190,22 @@ func (a *flooder) calls(n int, parse bool) {
 	all.Wait()
 }
 
+// prepares has sessions prepare n statements each, without waiting, which become twenty times as long when they are served.
+func (a *flooder) prepares(sessions, n int) {
+	var batch []byte
+	var err error
+	for i := range n {
+		message := &pgproto3.Parse{Name: fmt.Sprint("s", i), Query: "select length(mbus4.readme()) as " + strings.Repeat("c", 60) + ", $1::text -- " + strings.Repeat("y", 300)}
+		if batch, err = message.Encode(batch); err != nil {
+			a.Fatal(err)
+		}
+	}
+	if batch, err = (&pgproto3.Sync{}).Encode(batch); err != nil {
+		a.Fatal(err)
+	}
+	a.batches(sessions, 1, batch, "")
+}
+
 // requests asks --http without waiting for answers, from 40 connections, until there are n answers.
 func (a *flooder) requests(path string, n int) {
 	request := []byte(strings.Repeat("GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n", 50))
@@ -212,28 +233,6 @@ func (a *flooder) requests(path string, n int) {
 				if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 					return
 				}
-			}
-		})
-	}
-	all.Wait()
-}
-
-// cancels sends n CancelRequests for nobody, from 50 connections at a time.
-func (a *flooder) cancels(n int) {
-	request := binary.BigEndian.AppendUint32(nil, 16)
-	request = binary.BigEndian.AppendUint32(request, 80877102)
-	request = binary.BigEndian.AppendUint64(request, 1)
-	var all sync.WaitGroup
-	for range 50 {
-		all.Go(func() {
-			for range n / 50 {
-				conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", a.proxy.Endpoint.Host, a.proxy.Endpoint.Port), 10*time.Second)
-				if err != nil {
-					return
-				}
-				_, _ = conn.Write(request)
-				_, _ = io.Copy(io.Discard, conn)
-				_ = conn.Close()
 			}
 		})
 	}
@@ -343,28 +342,4 @@ func (a *flooder) write(sql string, args ...any) {
 	conn := harness.ConnectAs(a.T, harness.Direct(), a.database, a.member)
 	defer harness.Close(conn)
 	harness.Ask(a.T, conn, sql, args...)
-}
-
-// silent opens n connections that say nothing, and as many that begin to.
-func (a *flooder) silent(n int) {
-	var conns []net.Conn
-	for i := range n {
-		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", a.proxy.Endpoint.Host, a.proxy.Endpoint.Port), 10*time.Second)
-		if err != nil {
-			break // the system's own limit
-		}
-		conns = append(conns, conn)
-		if i%2 == 1 {
-			_, _ = conn.Write([]byte{0, 0, 39, 16, 0, 3})
-		}
-	}
-	conn, err := pgconn.Connect(harness.Context(a.T), a.proxy.Endpoint.DSN(a.database))
-	if err != nil {
-		a.Errorf("beside %d silent connections nobody else gets in: %v", len(conns), err)
-	} else {
-		harness.Close(conn)
-	}
-	for _, c := range conns {
-		_ = c.Close()
-	}
 }

@@ -178,7 +178,43 @@ func TestLookingWhileTheSchemaIsSwapped(t *testing.T) {
 }
 
 // In a database that is served, and whose owner has the schema in which hstore is, he puts another one in its place: nothing
-// of it is run for who looks, and acts, by the commands and the console.
+// of it is run for who calls.
+func TestCallsWhereHstoreIsReplaced(t *testing.T) {
+	h := &harness.Hostile{Role: harness.NewRole(t)}
+	proxy := harness.NewProxy(t)
+	h.Database = harness.NewQueueDatabaseAt(t, proxy.Endpoint, "q")
+	conn := harness.Connect(t, proxy.Endpoint, h.Database)
+	harness.Ask(t, conn, "select mbus4.post('q', 'a=>1')") // the database is open, and the engine has seen where hstore is
+	harness.Admin(t, "alter database "+h.Database+" owner to "+h.Role)
+	t.Cleanup(func() { harness.Admin(t, "alter database "+h.Database+" owner to postgres") })
+	h.Replace(t)
+	for _, c := range []struct {
+		sql  string
+		args []any
+	}{
+		{"select mbus4.post('q', 'a=>1')", nil},
+		{"select mbus4.post('q', 'a=>1', 'h=>1', 'p=>1')", nil},
+		{"select mbus4.post('q', data => 'a=>' || n) from generate_series(1, 2) n", nil},
+		{"select mbus4.post('q', case when true then 'a=>1' end), mbus4.post('q', 'a=>2')", nil},
+		{"select 1 where mbus4.post('q', 'a=>1') is not null", nil},
+		{"select mbus4.post('q', $1, $2)", []any{"a=>1", "h=>1"}},
+		{"select mbus4.post('q', data => $1, properties => $2) from generate_series(1, 2) n", []any{"a=>1", "h=>1"}},
+		{"select 1 where mbus4.post('q', $1) is not null", []any{"a=>1"}},
+		{"select mbus4.post($1, data => $2, unique_key => 'k', unique_for => '1 h')", []any{"q", "a=>1"}},
+		{"select mbus4.schedule('s', '* * * * *', 'q', $1)", []any{"a=>1"}},
+	} {
+		if _, err := harness.Query(harness.Context(t), conn, c.sql, c.args...); err != nil {
+			t.Errorf("%s: %v", c.sql, err)
+		}
+		h.Check(t, c.sql)
+	}
+	if n := harness.Ask(t, conn, "select count(data) from mbus4.consumen('q', amt => 100)"); n != "13" {
+		t.Errorf("%s messages", n)
+	}
+	h.Check(t, "consuming")
+}
+
+// Nor for who looks, and acts, by the commands and the console.
 func TestLookingWhereHstoreIsReplaced(t *testing.T) {
 	h := &harness.Hostile{Role: harness.NewRole(t)}
 	user := harness.NewRole(t)

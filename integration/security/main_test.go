@@ -12,4 +12,9 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+// asked is a role that the server asks for a password. There is none: the server asks whoever says that name.
+const asked = "is_asked"
+
+func TestMain(m *testing.M) {
+	harness.Main(m, "host all "+asked+" 127.0.0.1/32 scram-sha-256", "local all all trust", "host all all 127.0.0.1/32 trust")
+}

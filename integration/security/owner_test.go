@@ -44,3 +44,43 @@ func TestOwnerOfDatabaseChoosesNoRole(t *testing.T) {
 		t.Error("the owner of a database has become a superuser")
 	}
 }
+
+// Compiling every statement of the installation would take longer than it may take as a whole.
+func TestOwnerOfDatabaseHasNothingCompiled(t *testing.T) {
+	database := harness.NewDatabase(t)
+	for _, setting := range []string{"jit_above_cost", "jit_inline_above_cost", "jit_optimize_above_cost"} {
+		harness.Admin(t, "alter database "+database+" set "+setting+" = 0")
+	}
+	conn := harness.ConnectAs(t, harness.Proxied(), database, "postgres", "jit=off")
+	harness.Ask(t, conn, "select mbus4.create_queue('q', 1)")
+	harness.Want(t, conn, "1", "select count(mbus4.post('q', 'a=>1'))")
+}
+
+// What the owner of a database sets for all sessions in it (ALTER DATABASE … SET) does not stop the engine there. Clients it may stop:
+// this one has settings of its own.
+func TestOwnerOfDatabaseSetsNothingForTheEngine(t *testing.T) {
+	database := harness.NewQueueDatabase(t, "q")
+	owner, client := harness.NewRole(t), harness.NewRole(t)
+	watcher := harness.Connect(t, harness.Direct(), database) // what is set counts for later sessions
+	harness.Ask(t, watcher, "grant mbus4_user to "+client)
+	t.Cleanup(func() { harness.Admin(t, "alter database "+database+" owner to postgres") })
+	harness.Admin(t, "alter database "+database+" owner to "+owner)
+	hostile := harness.ConnectAs(t, harness.Direct(), database, owner)
+	for _, setting := range []string{
+		"statement_timeout = 1", "idle_session_timeout = 1", "idle_in_transaction_session_timeout = 1",
+		"default_transaction_read_only = on", "local_preload_libraries = 'x'",
+	} {
+		harness.Ask(t, hostile, "alter database "+database+" set "+setting)
+	}
+	clients := []string{"statement_timeout=0", "idle_session_timeout=0", "idle_in_transaction_session_timeout=0", "default_transaction_read_only=off", "local_preload_libraries=''"}
+	if harness.Ask(t, watcher, "select current_setting('server_version_num')::int >= 170000") == "t" {
+		// Not so short that a transaction of one SET may fail.
+		harness.Ask(t, hostile, "alter database "+database+" set transaction_timeout = 10")
+		clients = append(clients, "transaction_timeout=0")
+	}
+	harness.Want(t, watcher, "t", `select bool_and(pg_terminate_backend(pid, 20000)) from pg_stat_activity
+		where datname = current_database() and application_name like 'mbusproxy%'`) // the engine connects anew
+	conn := harness.ConnectAs(t, harness.Proxied(), database, client, clients...)
+	harness.Want(t, conn, "1", "select count(mbus4.post('q', 'a=>1', expires => now()::timestamp + interval '1 microsecond'))")
+	harness.Await(t, watcher, time.Minute, "select count(*) = 0 from mbus4.message") // it is swept
+}

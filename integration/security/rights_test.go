@@ -73,3 +73,30 @@ func TestFunctionRights(t *testing.T) {
 		harness.Ask(t, conn, "select mbus4.regenerate_functions()")
 	}
 }
+
+// What runs with the rights of the schema's owner asks who calls it, also where a view leads there: a view names functions by their OIDs, so the
+// right to the schema says nothing, and views outlive the membership of who has made them.
+func TestFunctionsOfTheOwnerAskWhoCalls(t *testing.T) {
+	t.Parallel()
+	left, nobody := harness.NewRole(t), harness.NewRole(t)
+	database := harness.NewQueueDatabase(t, "q")
+	super := harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, super, "grant mbus4_admin to "+left+"; grant create on schema public to "+left)
+	conn := harness.ConnectAs(t, harness.Direct(), database, left)
+	calls := map[string]string{"queue": "mbus4.new_temporary_queue()", "consumer": "mbus4.new_temporary_consumer('q', null, 1)", "dead": "(mbus4.drop_dead_temporary_queues(0, 1)).gone"}
+	for name, call := range calls {
+		harness.Ask(t, conn, "create view public."+name+" as select "+call+"; grant select on public."+name+" to "+nobody)
+		harness.Ask(t, conn, "select count(*) from public."+name)
+	}
+	harness.Ask(t, super, "revoke mbus4_admin from "+left)
+	for name := range calls {
+		for _, role := range []string{left, nobody} {
+			if _, err := harness.Query(harness.Context(t), harness.ConnectAs(t, harness.Direct(), database, role), "select count(*) from public."+name); harness.SQLState(err) != "42501" {
+				t.Errorf("%s by %s: %v", name, role, err)
+			}
+		}
+	}
+	// No other function of the owner's in the schema is everybody's.
+	harness.Want(t, super, "", `select coalesce(string_agg(p.oid::regprocedure::text, ' '), '') from pg_proc p
+		where p.pronamespace = 'mbus4'::regnamespace and p.prosecdef and has_function_privilege($1, p.oid, 'execute')`, nobody)
+}

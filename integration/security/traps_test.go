@@ -19,7 +19,7 @@ begin
 		with types (t) as (
 			select unnest(array['text', 'name', 'varchar', 'bpchar', '"char"', 'int2', 'int4', 'int8', 'bool', 'float4', 'float8', 'numeric', 'timestamptz', 'timestamp', 'date',
 				'interval', 'jsonb', 'oid', 'regclass', 'xid', 'xid8', 'tid', 'bit varying', 'text[]',
-				'int4[]', 'int8[]', 'tid[]', 'xid[]', 'mbus4.qt_model', 'mbus4.message', 'mbus4.consumer']::regtype[])
+				'int4[]', 'int8[]', 'tid[]', 'xid[]', 'mbus4.qt_model', 'mbus4.message', 'mbus4.consumer', 'mbus4.semaphore_status', 'mbus4.semaphore', 'mbus4.leased']::regtype[])
 		)
 		select o.name, l.t as l, s.t as r, row_number() over () as n
 		from unnest(array['||', '+', '-', '*', '/', '%', '&', '=', '<>', '<', '<=', '>', '>=', '~', '~*', '!~', '~~', '<@', '@>', '&&']) o (name)
@@ -66,7 +66,7 @@ func TestOperatorsHaveTheirTypes(t *testing.T) {
 		"select mbus4.create_temporary_queue()", "select mbus4.create_temporary_consumer('q')", "select mbus4.clear_tempq()", "select mbus4.pause_queue('q')", "select mbus4.alter_consumer('q', 'c', max_attempts => 3)",
 		"select mbus4.schedule('s', '* * * * *', 'q', 'a=>1')", "select mbus4.unschedule('s')", "select mbus4.purge_queue('q')", "select mbus4.clear_queue_q()",
 		"select mbus4.add_message('{}')", "select * from mbus4.get_next_message(1)", "select mbus4.complete_message(1)",
-		"select mbus4.semaphore_get_or_create('s')", "select mbus4.semaphore_enqueue('s', 1, 1)", "select mbus4.semaphore_release('s', 1)", "select mbus4.semaphore_update('s', 3, 2)",
+		"select mbus4.semaphore_get_or_create('s')", "select mbus4.semaphore_enqueue('s', 1, 1)", "select mbus4.semaphore_enqueue('s', n, 1) from generate_series(2, 3) n", "select mbus4.semaphore_release('s', 1)", "select mbus4.semaphore_update('s', 3, 2)",
 		"select mbus4.drop_consumer('q', 'd')", "select mbus4.drop_queue('q')",
 	} {
 		if _, err := harness.Query(harness.Context(t), conn, call); err != nil {

@@ -29,7 +29,7 @@ func TestWorkQueuePolicy(t *testing.T) {
 		harness.Want(t, s.Conn, "2|2|∅|division by zero|90", left)
 		due()
 		addMessages(t, s.Conn, 1)
-		harness.Ask(t, s.Conn, "update mbus4.work_queue set next_attempt_at = now() - interval '1 s' where attempts = 0")
+		harness.Ask(t, s.Conn, "update mbus4.work_queue set next_attempt_at = now() - interval '1 h' where attempts = 0")
 		awaitNoticed(t, s.Conn)
 		s.Want(t, "", "call mbus4.process_queue(1, $1, max_attempts => 3)", handler)
 		harness.Want(t, s.Conn, "2|3|∅|division by zero|never", left)

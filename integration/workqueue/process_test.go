@@ -126,6 +126,7 @@ func TestWorkQueueProgressAndCancel(t *testing.T) {
 			harness.Ask(t, conn, `insert into mbus4.work_queue(payload, next_attempt_at) values ('{"n": 61, "sleep": 30}', now() + interval '1 s')`)
 			handler := toDone + "; select 1 / (($1->>'n')::int - 7), pg_sleep(coalesce(($1->>'sleep')::float, 0.1))"
 			harness.Ask(t, conn, "update mbus4.work_queue set next_attempt_at = '2000-01-01' where payload->>'n' = '7'")
+			awaitNoticed(t, conn)
 			ended := make(chan error, 1)
 			ctx := harness.Context(t)
 			go func() {
@@ -211,6 +212,7 @@ func TestWorkQueueLateComers(t *testing.T) {
 	harness.Ask(t, conn, "select mbus4.add_message(to_jsonb(n)) from generate_series(-4, 0) n; create table done (n int, at timestamptz default clock_timestamp())")
 	harness.Want(t, conn, "1", "select id from mbus4.get_next_message(9)")
 	harness.Ask(t, conn, "update mbus4.work_queue set next_attempt_at = '-infinity' where id = 2")
+	awaitNoticed(t, conn)
 	harness.Ask(t, old, `begin; select mbus4.add_message('1')`)
 	harness.Ask(t, conn, "select mbus4.add_message(to_jsonb(n)) from generate_series(2, 40) n")
 	ended := make(chan error, 1)

@@ -49,13 +49,12 @@ func (d *desk) console() proxy.Console {
 	return console.New(cfg)
 }
 
-// callSQL is the statement of a call of a function with the arguments $1, $2 in a database.
+// callSQL is the statement of a call of a function with the arguments $1, $2 in a database, which must be one that is served.
 func (d *desk) callSQL(ctx context.Context, database, function string) (string, error) {
-	db, err := d.engine.DatabaseFor(ctx, database, "", time.Time{})
-	if err != nil {
+	if _, err := d.engine.DatabaseFor(ctx, database, "", time.Time{}); err != nil {
 		return "", told.Of(err)
 	}
-	return d.rewriter.Texts().Statement(function, "mbus4_call."+function, db.Site().HstoreSchema), nil
+	return d.rewriter.Texts().Statement(function, "mbus4_call."+function), nil
 }
 
 // settings are those that hold, without passwords.

@@ -26,7 +26,7 @@ func (s site) String() string {
 	if s.Ordered {
 		has = "with"
 	}
-	text := fmt.Sprintf("%s messages that wait for others, hstore in schema %s", has, s.HstoreSchema)
+	text := has + " messages that wait for others"
 	if s.database == "" {
 		return "for a database " + text + "; --admin names one to look at"
 	}
@@ -36,9 +36,7 @@ func (s site) String() string {
 // siteFor looks at the database that a DSN names, in a session that may change nothing; "" is an empty one.
 func siteFor(ctx context.Context, dsn string, parser *parse.Parser) (site, error) {
 	if dsn == "" {
-		s := site{Site: calls.Site{HstoreSchema: "public"}}
-		s.selectors = selector.Env{HstoreSchema: s.HstoreSchema}
-		return s, nil
+		return site{selectors: selector.Env{HstoreSchema: "public"}}, nil
 	}
 	server, err := admin.Parse(dsn)
 	if err != nil {
@@ -57,7 +55,6 @@ func siteFor(ctx context.Context, dsn string, parser *parse.Parser) (site, error
 		return site{}, fmt.Errorf("looking at schema mbus4: %w", err)
 	}
 	s := site{database: in.Database(), selectors: in.Env()}
-	s.HstoreSchema = in.HstoreSchema()
 	if err := conn.QueryRow(ctx, "select exists (select from mbus4.waiting)").Scan(&s.Ordered); err != nil {
 		return site{}, fmt.Errorf("looking for messages that wait for others: %w", err)
 	}

@@ -22,10 +22,11 @@ type looks[V any] struct {
 type look[V any] struct {
 	mu    sync.Mutex // held while somebody looks: others wait and see the same
 	value V
+	known bool
 	until time.Time // when to look again; zero after a look that has failed
 }
 
-// get looks, or returns what was seen a short while ago. Errors are those of see, and are not remembered.
+// get looks, or returns what was seen a short while ago, or last if ctx has ended. Errors are those of see, and are not remembered.
 func (l *looks[V]) get(ctx context.Context, database string, see func(context.Context) (V, error)) (V, error) {
 	l.mu.Lock()
 	if l.seen == nil {
@@ -40,7 +41,7 @@ func (l *looks[V]) get(ctx context.Context, database string, see func(context.Co
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	began := l.now()
-	if began.Before(k.until) {
+	if began.Before(k.until) || ctx.Err() != nil && k.known {
 		return k.value, nil
 	}
 	k.until = time.Time{}
@@ -49,7 +50,7 @@ func (l *looks[V]) get(ctx context.Context, database string, see func(context.Co
 		return v, err
 	}
 	ended := l.now()
-	k.value, k.until = v, ended.Add(rest*ended.Sub(began))
+	k.value, k.known, k.until = v, true, ended.Add(rest*ended.Sub(began))
 	return v, nil
 }
 

@@ -61,3 +61,20 @@ func TestLooksFail(t *testing.T) {
 		t.Error("a database that is gone is kept")
 	}
 }
+
+// TestLooksWithoutTime: where there is no time to look, what was seen last is shown, if there is such.
+func TestLooksWithoutTime(t *testing.T) {
+	l := looks[string]{now: time.Now}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	see := func(ctx context.Context) (string, error) { return "seen", ctx.Err() }
+	if _, err := l.get(ended, "d", see); err == nil {
+		t.Error("something was seen")
+	}
+	for _, ctx := range []context.Context{t.Context(), ended} {
+		if v, err := l.get(ctx, "d", see); v != "seen" || err != nil {
+			t.Errorf("%q, %v", v, err)
+		}
+		l.seen["d"].until = time.Time{}
+	}
+}

@@ -3,7 +3,9 @@ package metrics
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -23,6 +25,8 @@ const (
 	// lookTimeout is for all databases of a scrape: whoever waits for two of them has waited for less than
 	// the ten seconds after which Prometheus gives up.
 	lookTimeout = 4 * time.Second
+	// databaseTimeout is for one of them, so that one which answers late does not keep the others from being seen.
+	databaseTimeout = time.Second
 )
 
 // Source is where the numbers come from. Its functions are safe for concurrent use.
@@ -111,6 +115,9 @@ type collector struct {
 	source Source
 	log    *zap.Logger
 	looks  looks[engine.Overview]
+
+	mu   sync.Mutex // held while databases are looked at
+	next string     // the database with which the next scrape begins; "": the first
 }
 
 // Describe tells all metrics.
@@ -192,9 +199,17 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	to.put(parseTime, r.Parser.Time.Seconds())
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	served := map[string]bool{}
-	for _, d := range c.source.Databases() {
-		served[d.Name()] = true
+	all := c.source.Databases()
+	// Where the time is not enough for all, the next scrape begins with those that this one has not seen.
+	first := max(0, slices.IndexFunc(all, func(d *engine.Database) bool { return d.Name() == c.next }))
+	c.next = ""
+	for _, d := range slices.Concat(all[first:], all[:first]) {
+		if served[d.Name()] = true; ctx.Err() != nil && c.next == "" {
+			c.next = d.Name()
+		}
 		c.database(ctx, to, d)
 	}
 	c.looks.keep(served)
@@ -246,7 +261,12 @@ func (c *collector) database(ctx context.Context, to sink, d *engine.Database) {
 	to.put(granted, float64(given), name)
 	to.put(asked, float64(left), name)
 	to.putLatencies(grantLatency, d.GrantLatencies(), name)
-	o, err := c.looks.get(ctx, name, d.Overview)
+	short, cancel := context.WithTimeout(ctx, databaseTimeout)
+	defer cancel()
+	o, err := c.looks.get(short, name, d.Overview)
+	if err != nil && ctx.Err() != nil {
+		return // it was not looked at, which says nothing of it
+	}
 	to.put(databaseUp, number(err == nil), name)
 	if err != nil {
 		c.log.Warn("metrics without what is in a database", zap.Error(err))

@@ -27,7 +27,7 @@ func BenchmarkRewrite(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			r := rewrite.New(calls.New(), nil, parse.New())
-			env := func() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil }
+			env := func() (plan.Env, *plan.Refusal) { return plan.Env{}, nil }
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				text := fmt.Sprintf(sql, i) // a name differs, so the statement is new

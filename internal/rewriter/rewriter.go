@@ -157,8 +157,7 @@ func session(sc statements.Context) plan.Session {
 
 // Environment is what a plan depends on in a database.
 func Environment(db interface{ Site() calls.Site }) plan.Env {
-	site := db.Site()
-	return plan.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered}
+	return plan.Env{Ordered: db.Site().Ordered}
 }
 
 // EditReport edits a report that belongs to no plan.

@@ -64,9 +64,7 @@ var remark = regexp.MustCompile(`(?m)^# .*\n`)
 func serverGets(t *testing.T, client string) string {
 	t.Helper()
 	remarks, sql := strings.Join(remark.FindAllString(client, -1), ""), remark.ReplaceAllString(client, "")
-	g := &shown{t: t, texts: calls.New(), site: calls.Site{
-		HstoreSchema: "public", Ordered: strings.Contains(remarks, "messages wait"),
-	}}
+	g := &shown{t: t, texts: calls.New(), site: calls.Site{Ordered: strings.Contains(remarks, "messages wait")}}
 	var unqualified *detect.Unqualified
 	if strings.Contains(remarks, "without the schema") {
 		var err error
@@ -90,7 +88,7 @@ type shown struct {
 }
 
 func (g *shown) env() (plan.Env, *plan.Refusal) {
-	return plan.Env{HstoreSchema: g.site.HstoreSchema, Ordered: g.site.Ordered}, nil
+	return plan.Env{Ordered: g.site.Ordered}, nil
 }
 
 func (g *shown) statement(sql string, prepared bool) string {
@@ -123,7 +121,7 @@ func (g *shown) statement(sql string, prepared bool) string {
 		out.WriteString("\n-- whenever it is bound:\n" + g.laidOut(calls.DoBlock(codes...)) + ";\n-- when it is parsed:")
 	}
 	out.WriteString("\n" + g.laidOut(p.SQL()))
-	for _, f := range g.texts.Definitions(g.site.HstoreSchema) {
+	for _, f := range g.texts.Definitions() {
 		if strings.Contains(p.SQL(), "mbus4."+f.Name+"(") {
 			out.WriteString(";\n-- where there is in the database:\n" + g.laidOut(f.Create))
 		}

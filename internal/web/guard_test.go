@@ -1,11 +1,13 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
 	"mbusproxy/proxy"
@@ -77,5 +79,12 @@ func TestRoutes(t *testing.T) {
 	h.ServeHTTP(w, big)
 	if w.Code != http.StatusBadRequest {
 		t.Errorf("a long form: %d", w.Code)
+	}
+}
+
+// TestGoneMeanwhile: what ends between two statements of a page was not found; it is no failure of the proxy's.
+func TestGoneMeanwhile(t *testing.T) {
+	if said := (&Page{}).explain(fmt.Errorf("asking for the queue: %w", pgx.ErrNoRows)); said.status != http.StatusNotFound {
+		t.Errorf("%d %s", said.status, said.Title)
 	}
 }

@@ -216,6 +216,8 @@ func (p *Page) explain(err error) *problem {
 		return &problem{http.StatusServiceUnavailable, "Busy", "Your role's other requests are not answered yet.", "Try again in a moment. Others may hold what they need: see Horizon and Sessions."}
 	case errors.As(err, &server):
 		return ofServer(server)
+	case errors.Is(err, pgx.ErrNoRows): // it was there a statement ago
+		return &problem{http.StatusNotFound, "It is gone", "What you asked for has just ended or was dropped.", ""}
 	}
 	p.cfg.Log.Error("page: a request failed", zap.Error(err))
 	return &problem{http.StatusInternalServerError, "That did not work", "The proxy's log says why.", ""}

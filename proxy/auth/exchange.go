@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"go.uber.org/zap"
@@ -27,6 +28,8 @@ const (
 	// maxStartupMessage bounds what a server says before it is ready. The largest such thing is a
 	// report with a long text.
 	maxStartupMessage = wire.MaxReport
+	// serverPatience is for how long a server may take for an answer before that is Overdue.
+	serverPatience = time.Second
 )
 
 // serverReader reads whole messages of the server during startup. It may read ahead; rest
@@ -110,6 +113,9 @@ type Exchange struct {
 	User           string // of the startup packet
 	// LoggedIn is called once, when the server has let the client in; an error of it ends the startup.
 	LoggedIn func() error
+	// Overdue is called, by another goroutine, when an answer of the server takes longer than serverPatience; nil: nobody
+	// wants to know. It may be called again, and late.
+	Overdue func()
 	// Keyed is called with the session's cancel key, before the client has it; nil: nobody wants to know.
 	Keyed func(wire.CancelKey)
 	// Refusable marks a startup packet that is none of protocol 3: the server can only refuse it.
@@ -136,6 +142,9 @@ func (a *Exchange) flush() error {
 
 // next returns the server's next message; it is valid until the call after.
 func (a *Exchange) next() ([]byte, error) {
+	if a.Overdue != nil && !a.in.buffered() {
+		defer time.AfterFunc(serverPatience, a.Overdue).Stop()
+	}
 	m, err := a.in.next()
 	if err == nil {
 		return m, nil

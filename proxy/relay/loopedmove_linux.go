@@ -155,10 +155,10 @@ func (l *looped) takeTurn(batch []byte) {
 	s := l.session
 	l.rewriting = true
 	before := s.Down.Backlog()
+	turns := s.all.loops.turns // read here: the goroutine may outlive the session, and with it the loops
 	go func() {
-		all := s.all.loops
-		all.turns <- struct{}{}
-		defer func() { <-all.turns }()
+		turns <- struct{}{}
+		defer func() { <-turns }()
 		var took time.Duration
 		l.feedAside(func(out *wire.Splicer) error {
 			began := time.Now()

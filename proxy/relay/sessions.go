@@ -35,7 +35,7 @@ type Sessions struct {
 	ending    bool   // no more are taken
 	loops     *loops // from Serve on
 	loopCount int
-	all       map[*Session]bool // true: logged in, and counted in loggedIn
+	all       map[*Session]bool // true: counted in loggedIn
 	loggedIn  int
 	lastID    uint64
 	past      Traffic // of sessions that have ended
@@ -90,10 +90,14 @@ func (s *Sessions) Admit(client *endpoint.Endpoint, replication bool, limit int)
 	return sess, nil
 }
 
-// Count gives a session that has logged in a place, if there is one.
+// Count gives a session that has logged in, or for which the server is awaited, a place, if there is one. For one that
+// has ended it does nothing.
 func (s *Sessions) Count(sess *Session, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if _, known := s.all[sess]; !known {
+		return nil
+	}
 	if s.isFull(limit) {
 		return fatal.TooManyClients()
 	}

@@ -25,6 +25,9 @@ const (
 	loginGrace    = 3 * time.Second
 	leastGrace    = 100 * time.Millisecond
 	maxLoginQueue = 1536
+	// failedLogins is how many log-ins a second the server gets at most that come to nothing, beyond the first MaxLogins
+	// of them: each costs it a process.
+	failedLogins = 100
 	// maxBeforePacket is what a client may send up to the end of its startup packet, with the handshake of TLS.
 	maxBeforePacket = 16 << 10
 )
@@ -36,7 +39,7 @@ func NewGates(descriptors int) (places, logins *Gate) {
 	places = newGate(room, startupGrace, 0)
 	places.spare = room / 32
 	logins = newGate(min(MaxLogins, room/8), loginGrace, room*maxLoginQueue/MaxStartups)
-	logins.least = leastGrace
+	logins.least, logins.pace = leastGrace, failedLogins
 	return places, logins
 }
 
@@ -53,6 +56,8 @@ func Descriptors() int {
 type Client struct {
 	// origin is the address of a client, or the network that one host has of IPv6; the zero value with unix sockets.
 	origin netip.Prefix
+	// Name is the user of the startup packet; set before the gate of log-ins.
+	Name string
 	// end ends the startup's context.
 	end     context.CancelCauseFunc
 	dropped atomic.Bool // to make room
@@ -62,16 +67,18 @@ type Client struct {
 	since atomic.Int64
 	// waited is for how long it had waited before that since it last wrote: bytes that come one by one are no answer.
 	waited atomic.Int64
-	// packet is set when the startup packet has come. Owned by the goroutine of the startup, as is got.
+	// packet is set when the startup packet has come. Owned by the goroutine of the startup, as is what follows.
 	packet bool
 	got    int
+	turns  Turns
+	inTurn bool
 	// Asked is set when the client waits for an answer to its startup packet.
 	Asked bool
 }
 
 // New returns the Client of an accepted connection. end ends the context of its startup.
-func New(conn net.Conn, end context.CancelCauseFunc) *Client {
-	s := &Client{end: end}
+func New(conn net.Conn, end context.CancelCauseFunc, turns Turns) *Client {
+	s := &Client{end: end, turns: turns}
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		s.origin = origin.Network(a.AddrPort().Addr())
 	}
@@ -83,6 +90,9 @@ func (s *Client) drop(why error) {
 	s.dropped.Store(true)
 	s.end(why)
 }
+
+// End ends the startup; why is the cause of its context.
+func (s *Client) End(why error) { s.end(why) }
 
 // silence is for how long the proxy has been waiting for the client's answer to what it wrote last; 0: it does not wait.
 func (s *Client) silence(now time.Time) time.Duration {
@@ -96,8 +106,8 @@ func (s *Client) silence(now time.Time) time.Duration {
 // hasInput reports whether there are bytes of the client that were not read yet.
 func (s *Client) hasInput() bool { return s.endpoint != nil && s.endpoint.HasInput() }
 
-// watched is a client's connection during startup: it notes when and for how long the proxy waits for the client, and bounds what comes
-// before the startup packet.
+// watched is a client's connection during startup: it notes when and for how long the proxy waits for the client, lets others have the
+// turn meanwhile, and bounds what comes before the startup packet.
 type watched struct {
 	endpoint.Socket
 	client *Client
@@ -110,6 +120,10 @@ func (w watched) Read(b []byte) (int, error) {
 			return 0, wire.ErrNotSpoken
 		}
 		b = b[:min(len(b), maxBeforePacket-s.got)]
+	}
+	if s.inTurn {
+		s.EndTurn()
+		defer s.TakeTurn()
 	}
 	began := time.Now()
 	s.since.Store(began.UnixNano())

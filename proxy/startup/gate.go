@@ -19,32 +19,40 @@ import (
 // Silent members that follow one another use up the time of all: a place that each of them keeps for the whole time of
 // grace serves one client in that time. So each that is dropped shortens the time, which grows again with time. Members
 // of an address that has less than its share of the places keep the whole of it.
+//
+// Where a place costs the server something (pace), those who do not come through with it are let in at a bounded rate.
 type Gate struct {
 	room  int           // members at most
 	grace time.Duration // silence that costs a member its place once others wait for it
 	least time.Duration // to which silent members shorten that
 	queue int           // how many may wait at most; 0: any number
 	spare int           // how many more than wait are made to leave, for those that will come next
+	pace  float64       // how many a second are let in who do not come through, beyond the first room of them; 0: any number
 
 	mu        sync.Mutex
-	members   map[*Client]bool     // true: was told to leave
+	members   map[*Client]*member
 	held      map[netip.Prefix]int // how many there are by origin
 	leaving   int                  // how many were told to leave
 	crowd     map[netip.Prefix]int // the others by origin
+	inLine    map[line]int         // and by line
 	shortened time.Duration        // the time of grace that is left by silent members, as of counted
 	counted   time.Time
-	waiting   []*waiter // in the order in which they came
+	spent     float64 // how many were let in and have not come through, less those that pace forgives; as of forgiven
+	forgiven  time.Time
+	known     map[line]struct{} // who has come through
+	queues    queues
 	again     *time.Timer
 }
 
-// waiter is one that waits for a place.
-type waiter struct {
-	*Client
-	let chan error // gets one value, and has room for it; nil: the place is taken
+// member is one that has a place.
+type member struct {
+	line    line
+	leaving bool // was told to leave
+	charged bool // is among the spent
 }
 
 // reviewPause is how often a full gate looks for members that have become silent while others wait.
-const reviewPause = 50 * time.Millisecond
+const reviewPause = 10 * time.Millisecond
 
 // Each member that is dropped takes 1/graceCut of the time of grace from those that follow, and each second without one
 // gives a regrowth-th of a second back: where members keep places until they are dropped, that is far less.
@@ -52,6 +60,9 @@ const (
 	graceCut = 8
 	regrowth = 10
 )
+
+// maxKnown is how many lines have a name of their own at most: a role's name has 63 bytes.
+const maxKnown = 4096
 
 // ErrCrowded is the refusal of those who may not even wait, ErrSilent the end of members that lose their place.
 var (
@@ -62,22 +73,23 @@ var (
 func newGate(room int, grace time.Duration, queue int) *Gate {
 	return &Gate{
 		room: room, grace: grace, least: grace, shortened: grace, queue: queue,
-		members: make(map[*Client]bool), held: make(map[netip.Prefix]int), crowd: make(map[netip.Prefix]int),
+		members: make(map[*Client]*member), held: make(map[netip.Prefix]int), crowd: make(map[netip.Prefix]int), inLine: make(map[line]int),
+		known: make(map[line]struct{}), queues: newQueues(),
 	}
 }
 
 // Enter waits until s has a place, which Leave gives back. An error says why it gets none.
 func (g *Gate) Enter(ctx context.Context, s *Client) error {
 	g.mu.Lock()
-	if len(g.members) < g.room && len(g.waiting) == 0 {
-		g.add(s)
+	w := &waiter{Client: s, line: g.lineOf(s), let: make(chan error, 1)}
+	if g.queues.count == 0 && g.free() {
+		g.add(w)
 		g.mu.Unlock()
 		return nil
 	}
-	w := &waiter{Client: s, let: make(chan error, 1)}
-	g.waiting = append(g.waiting, w)
-	if g.queue > 0 && len(g.waiting) > g.queue {
-		g.shorten()
+	g.queues.add(w)
+	if g.queue > 0 && g.queues.count > g.queue {
+		g.queues.cut().let <- ErrCrowded
 	}
 	g.serve()
 	g.mu.Unlock()
@@ -88,10 +100,10 @@ func (g *Gate) Enter(ctx context.Context, s *Client) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if i := slices.Index(g.waiting, w); i >= 0 {
-		g.waiting = slices.Delete(g.waiting, i, i+1)
-	} else if err := <-w.let; err == nil {
-		g.remove(s)
+	if !g.queues.remove(w) {
+		if err := <-w.let; err == nil {
+			g.remove(s)
+		}
 	}
 	return context.Cause(ctx)
 }
@@ -103,80 +115,117 @@ func (g *Gate) Leave(s *Client) {
 	g.remove(s)
 }
 
-// add and remove are called with g.mu held, as are all that follow.
+// CameThrough says that s has got what it came for: it was no burden, and from now on those who come with its origin and
+// name have a line of their own.
+func (g *Gate) CameThrough(s *Client) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forgive(s)
+	own := line{s.origin, s.Name}
+	if _, known := g.known[own]; known {
+		return
+	}
+	for l := range g.known { // any one makes room
+		if len(g.known) < maxKnown {
+			break
+		}
+		delete(g.known, l)
+	}
+	g.known[own] = struct{}{}
+}
 
-func (g *Gate) add(s *Client) {
-	g.members[s] = false
-	g.held[s.origin]++
-	g.crowd[s.origin]++
+// Forgive says that it is not for s that it has not come through.
+func (g *Gate) Forgive(s *Client) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forgive(s)
+}
+
+// lineOf and all that follow are called with g.mu held.
+func (g *Gate) lineOf(s *Client) line {
+	l := line{s.origin, s.Name}
+	if _, known := g.known[l]; !known {
+		l.name = ""
+	}
+	return l
+}
+
+// free reports whether one more may be let in.
+func (g *Gate) free() bool { return len(g.members) < g.room && g.affordable() > 0 }
+
+// affordable is how many may be let in without being ahead of the pace.
+func (g *Gate) affordable() int {
+	if g.pace == 0 {
+		return g.room
+	}
+	now := time.Now()
+	g.spent = max(0, g.spent-now.Sub(g.forgiven).Seconds()*g.pace)
+	g.forgiven = now
+	return int(float64(g.room) - g.spent)
+}
+
+func (g *Gate) forgive(s *Client) {
+	if m := g.members[s]; m != nil && m.charged {
+		m.charged = false
+		g.spent = max(0, g.spent-1)
+	}
+}
+
+func (g *Gate) add(w *waiter) {
+	g.members[w.Client] = &member{line: w.line, charged: g.pace > 0}
+	if g.pace > 0 {
+		g.spent++
+	}
+	g.held[w.origin]++
+	g.crowd[w.origin]++
+	g.inLine[w.line]++
 }
 
 func (g *Gate) remove(s *Client) {
-	leaving, is := g.members[s]
-	if !is {
+	m := g.members[s]
+	if m == nil {
 		return
 	}
 	delete(g.members, s)
-	thin(g.held, s)
-	if leaving {
+	thin(g.held, s.origin)
+	if m.leaving {
 		g.leaving--
 	} else {
-		thin(g.crowd, s)
+		thin(g.crowd, s.origin)
+		thin(g.inLine, m.line)
 	}
 	g.serve()
 }
 
-// thin takes s out of a count by origin.
-func thin(count map[netip.Prefix]int, s *Client) {
-	if count[s.origin]--; count[s.origin] == 0 {
-		delete(count, s.origin)
+// thin takes one out of a count.
+func thin[K comparable](count map[K]int, of K) {
+	if count[of]--; count[of] == 0 {
+		delete(count, of)
 	}
 }
 
-// shorten refuses one of those that wait: the last to come of the address from which most wait.
-func (g *Gate) shorten() {
-	crowd := make(map[netip.Prefix]int)
-	for _, w := range g.waiting {
-		crowd[w.origin]++
-	}
-	last := 0
-	for i, w := range g.waiting {
-		if crowd[w.origin] >= crowd[g.waiting[last].origin] {
-			last = i
-		}
-	}
-	g.waiting[last].let <- ErrCrowded
-	g.waiting = slices.Delete(g.waiting, last, last+1)
-}
-
-// serve gives free places to those that wait, and makes silent members leave for the others.
+// serve gives free places to those that wait, and now and then makes silent members leave for the others.
 func (g *Gate) serve() {
-	if len(g.waiting) == 0 {
-		return
-	}
-	for len(g.waiting) > 0 && len(g.members) < g.room {
-		first := 0 // of the address that has fewest members; of those, the one that came first
-		for i, w := range g.waiting {
-			if g.crowd[w.origin] < g.crowd[g.waiting[first].origin] {
-				first = i
-			}
-		}
-		w := g.waiting[first]
-		g.waiting = slices.Delete(g.waiting, first, first+1)
-		g.add(w.Client)
+	for g.queues.count > 0 && g.free() {
+		// Of the address that has fewest members; of those, of the line that has; of those, the one that came first.
+		w := g.queues.next(func(a, b line) int {
+			return cmp.Or(cmp.Compare(g.crowd[a.origin], g.crowd[b.origin]), cmp.Compare(g.inLine[a], g.inLine[b]))
+		})
+		g.add(w)
 		w.let <- nil
 	}
-	if wanted := len(g.waiting) - g.leaving; wanted > 0 {
+	if g.queues.count == 0 || g.again != nil {
+		return
+	}
+	if wanted := min(g.queues.count, g.affordable()) - g.leaving; wanted > 0 {
 		g.drop(wanted + g.spare)
 	}
-	if len(g.waiting) > 0 && g.again == nil {
-		g.again = time.AfterFunc(reviewPause, func() {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.again = nil
-			g.serve()
-		})
-	}
+	g.again = time.AfterFunc(reviewPause, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.again = nil
+		g.serve()
+	})
 }
 
 // silence is a member and how long the proxy has been waiting for it.
@@ -213,9 +262,11 @@ func (g *Gate) drop(n int) {
 		if worst.hasInput() {
 			continue // its bytes are there; the proxy is late, not the client
 		}
-		g.members[worst.Client] = true
+		m := g.members[worst.Client]
+		m.leaving = true
 		g.leaving++
-		thin(g.crowd, worst.Client)
+		thin(g.crowd, worst.origin)
+		thin(g.inLine, m.line)
 		g.shortened = max(g.least, g.shortened-g.shortened/graceCut)
 		worst.drop(ErrSilent)
 		n--

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func newGateClient(t *testing.T, address string) gateClient {
 	t.Cleanup(func() { end(nil) })
 	client, server := net.Pipe()
 	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
-	s := New(server, end)
+	s := New(server, end, NewTurns())
 	s.origin = origin.Network(netip.MustParseAddr(address))
 	return gateClient{s, ctx}
 }
@@ -46,14 +47,14 @@ func mustEnter(t *testing.T, g *Gate, c gateClient) {
 func enterLater(t *testing.T, g *Gate, c gateClient) <-chan error {
 	t.Helper()
 	g.mu.Lock()
-	before := len(g.waiting)
+	before := g.queues.count
 	g.mu.Unlock()
 	done := make(chan error, 1)
 	go func() { done <- g.Enter(c.ctx, c.Client) }()
 	proxytest.Eventually(t, "it waits", func() bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return len(g.waiting) > before
+		return g.queues.count > before
 	})
 	return done
 }
@@ -157,7 +158,7 @@ func TestSilenceShortensGrace(t *testing.T) {
 func TestDripsAreSilence(t *testing.T) {
 	client, server := net.Pipe()
 	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
-	s := New(server, nil)
+	s := New(server, nil, NewTurns())
 	w := watched{pipeSocket{server}, s}
 	var b [1]byte
 	for range 2 {
@@ -234,8 +235,8 @@ func TestGateRefusesTheCrowd(t *testing.T) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) != 1 {
-		t.Errorf("%d wait", len(g.waiting))
+	if g.queues.count != 1 {
+		t.Errorf("%d wait", g.queues.count)
 	}
 }
 
@@ -249,7 +250,7 @@ func TestOrigins(t *testing.T) {
 	}
 	client, server := net.Pipe()
 	defer func() { _, _ = client.Close(), server.Close() }()
-	if s := New(server, nil); s.origin.IsValid() {
+	if s := New(server, nil, NewTurns()); s.origin.IsValid() {
 		t.Errorf("origin %s", s.origin)
 	}
 }
@@ -260,5 +261,91 @@ func TestGatesLeaveDescriptors(t *testing.T) {
 		if places.room > max(limit/2, 8) || places.room > MaxStartups || logins.room < 1 || logins.room+logins.queue >= places.room {
 			t.Errorf("%d descriptors: %d places, %d logins, %d wait", limit, places.room, logins.room, logins.queue)
 		}
+	}
+}
+
+// named is c logging in with a name.
+func (c gateClient) named(name string) gateClient {
+	c.Name = name
+	return c
+}
+
+// TestGatePacesThoseWhoComeToNothing: who comes through, or cannot help it, does not count.
+func TestGatePacesThoseWhoComeToNothing(t *testing.T) {
+	const room = 3
+	g := newGate(room, time.Hour, 0)
+	g.pace, g.forgiven = 1e-6, time.Now()
+	for n := range 10 * room {
+		c := newGateClient(t, "10.0.0.1")
+		mustEnter(t, g, c)
+		if n%2 == 0 {
+			g.CameThrough(c.Client)
+		} else {
+			g.Forgive(c.Client)
+		}
+		g.Forgive(c.Client) // does nothing the second time
+		g.Leave(c.Client)
+	}
+	for range room {
+		c := newGateClient(t, "10.0.0.1")
+		mustEnter(t, g, c)
+		g.Leave(c.Client)
+		g.Forgive(c.Client) // too late
+	}
+	done := enterLater(t, g, newGateClient(t, "10.0.0.2"))
+	g.mu.Lock()
+	if len(g.members) > 0 || g.affordable() != 0 {
+		t.Errorf("%d members; %d may come", len(g.members), g.affordable())
+	}
+	g.mu.Unlock()
+	if len(done) > 0 {
+		t.Fatalf("it was let in: %v", <-done)
+	}
+	g.mu.Lock()
+	g.pace = 1000
+	g.mu.Unlock()
+	if err := <-done; err != nil { // nobody leaves: time alone lets it in
+		t.Error(err)
+	}
+}
+
+// TestKnownNamesHaveTheirOwnLine: who has logged in before passes those who make up names, also where more wait than may.
+func TestKnownNamesHaveTheirOwnLine(t *testing.T) {
+	g := newGate(2, time.Hour, 3)
+	known := newGateClient(t, "10.0.0.1").named("known")
+	mustEnter(t, g, known)
+	g.CameThrough(known.Client)
+	g.Leave(known.Client)
+	members := []gateClient{newGateClient(t, "10.0.0.1").named("a"), newGateClient(t, "10.0.0.1").named("b")}
+	for _, m := range members {
+		mustEnter(t, g, m)
+	}
+	var strangers []<-chan error
+	for _, name := range []string{"c", "d", "e"} {
+		strangers = append(strangers, enterLater(t, g, newGateClient(t, "10.0.0.1").named(name)))
+	}
+	back := newGateClient(t, "10.0.0.1").named("known")
+	done := make(chan error, 1)
+	go func() { done <- g.Enter(back.ctx, back.Client) }()
+	if err := <-strangers[2]; !errors.Is(err, ErrCrowded) {
+		t.Errorf("the last stranger: %v", err)
+	}
+	g.Leave(members[0].Client)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if len(strangers[0])+len(strangers[1]) > 0 {
+		t.Error("a stranger was first")
+	}
+	elsewhere := newGateClient(t, "10.0.0.2").named("known")
+	if g.lineOf(elsewhere.Client).name != "" {
+		t.Error("the name is known from where nobody has logged in with it")
+	}
+	for n := range 2 * maxKnown {
+		elsewhere.Name = strconv.Itoa(n)
+		g.CameThrough(elsewhere.Client)
+	}
+	if len(g.known) != maxKnown {
+		t.Errorf("%d names are known", len(g.known))
 	}
 }

@@ -81,7 +81,7 @@ func (st *statement) asRow(c *call) string {
 	if !c.Match.Func.Result.Composite() {
 		return ""
 	}
-	return "::" + c.Match.Func.Result.SQL(st.env.HstoreSchema)
+	return "::" + c.Match.Func.Result.SQL()
 }
 
 // writeArgs writes the WITH query that holds the arguments of c, with a row for each evaluation.
@@ -119,7 +119,7 @@ func (st *statement) writeArg(o *splice.Output, c *call, p sqlfuncs.Param) {
 
 // writeValue writes the value of a parameter, cast to its type.
 func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
-	cast := "::" + p.Type.SQL(st.env.HstoreSchema)
+	cast := "::" + p.Type.SQL()
 	if cast == "::" {
 		cast = ""
 	}
@@ -131,6 +131,8 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 		if c.values[p.Name].Computed != (lex.Span{}) {
 			// The prelude statement has evaluated it. The planner sees that here it need not be.
 			before, after = "(case when true then null else (", ") end)"
+		} else if p.Type == sqlfuncs.Hstore && (a.Node.GetParamRef() != nil || a.Node.GetAConst() != nil) {
+			before, after, cast = "(row(", ")::"+sqlfuncs.BoundHstore+".given)", ".value" // a parameter, which a literal may become, is of the extension's type
 		}
 		o.Write(before, a.Start)
 		st.ed.Render(o, a.Span)
@@ -144,9 +146,6 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 			o.Write(")"+cast, c.Start)
 			return
 		}
-	}
-	if p.Type == sqlfuncs.Hstore {
-		cast = "::" + sqlfuncs.BoundHstore + ".hstore"
 	}
 	if p.Default != "" {
 		o.Write(sqlfuncs.QuoteLiteral(p.Default)+cast, c.Start)
@@ -184,7 +183,7 @@ func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment
 // names returns the names that the SQL of a call has in it.
 func (st *statement) names(c *call, name string) sqlfuncs.Names {
 	return sqlfuncs.Names{
-		Call: name, Called: c.Identifier(), Hstore: st.env.HstoreSchema,
+		Call: name, Called: c.Identifier(),
 		Number: strconv.Itoa(c.number), Mark: mark(c.number),
 	}
 }

@@ -135,7 +135,7 @@ func (r *callRows) kind(f *sqlfuncs.Func, text string) int {
 		if !strings.Contains(text, sqlfuncs.ArgPlace(p.Name)) {
 			continue
 		}
-		t := p.Type.SQL(r.st.env.HstoreSchema)
+		t := p.Type.SQL()
 		i := slices.Index(r.columns[from[t]:], t) + from[t]
 		if i < from[t] {
 			i = len(r.columns)

@@ -2,7 +2,6 @@ package plan
 
 // Env is what a plan depends on in the database.
 type Env struct {
-	HstoreSchema string // the schema of the extension hstore, quoted where it must be
 	// Ordered says that messages of the database may wait for others. A plan made without it is right all the same, but
 	// leaves it to the engine to wake them.
 	Ordered bool

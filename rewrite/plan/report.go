@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -170,8 +171,8 @@ func (p *Plan) explain(r *Report, c *callSite) {
 	case c == nil:
 	case r.Code == codeCannotCoerce:
 		// There is no cast from an argument's type to the parameter's. To the client it means that
-		// there is no such function.
-		r.Code, r.Detail = codeUndefinedFunction, r.Message
+		// there is no such function. Of a row, in which literals and parameters stand, only the detail says which type it is.
+		r.Code, r.Detail = codeUndefinedFunction, strings.ReplaceAll(cmp.Or(r.Detail, r.Message), sqlfuncs.BoundHstore+".", "")
 		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
 		r.Hint = "The " + RoutineKind(c.fn) + " is " + c.fn.Signature(c.name) + "."
 		switch { // types have the same name in every language

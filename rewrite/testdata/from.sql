@@ -39,12 +39,12 @@ left join users u on u.id = (m.data->'user')::int
 # a function with a scalar result
 select * from mbus4.post('q', 'a=>1')
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select * from coalesce((select "post" as "post" from mbus4_call1)) as "post"
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select * from coalesce((select "post" as "post" from mbus4_call1)) as "post"
 
 # JDBC's {? = call mbus4.post(?, ?)}
 select * from mbus4.post($1,$2) as result
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ($1)::pg_catalog.text, ($2)::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select * from coalesce((select "post" as "post" from mbus4_call1)) as result
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ($1)::pg_catalog.text, (row($2)::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select * from coalesce((select "post" as "post" from mbus4_call1)) as result
 
 # one message: a row even when there is none
 select * from mbus4.take('x')

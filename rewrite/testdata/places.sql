@@ -2,31 +2,31 @@
 # the statement are.
 select 1 from t where mbus4.post('q', '') is not null
 ----
-select 1 from t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null
+select 1 from t where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null
 
 select case when true then mbus4.post('q', '') end
 ----
-select case when true then at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) end
+select case when true then at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) end
 
 select mbus4.post('q', '') is null or true
 ----
-select at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is null or true
+select at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is null or true
 
 select coalesce(x, mbus4.post('q', '')) from t
 ----
-select coalesce(x, at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) from t
+select coalesce(x, at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) from t
 
 update t set name = mbus4.post('q', 'a=>1')
 ----
-update t set name = at_post(('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
+update t set name = at_post(('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
 
 insert into t values (1) returning mbus4.post('q', '')
 ----
-insert into t values (1) returning at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post"
+insert into t values (1) returning at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post"
 
 insert into t values (1) on conflict (id) do update set name = mbus4.post('q', '')
 ----
-insert into t values (1) on conflict (id) do update set name = at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
+insert into t values (1) on conflict (id) do update set name = at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
 
 declare c cursor for select * from mbus4.consume('q')
 ----
@@ -46,31 +46,31 @@ select * from t join lateral at_take((t.iid)::pg_catalog.text, 1) m on true
 
 select * from t order by mbus4.post('q', '')
 ----
-select * from t order by at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
+select * from t order by at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
 
 select * from t limit length(mbus4.post('q', ''))
 ----
-select * from t limit length(at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
+select * from t limit length(at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
 
 select distinct mbus4.post('q', '') from t
 ----
-select distinct at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t
+select distinct at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t
 
 select array_agg(mbus4.post('q', hstore(t))) from t
 ----
-select array_agg(at_post(('q')::pg_catalog.text, (hstore(t))::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) from t
+select array_agg(at_post(('q')::pg_catalog.text, (hstore(t))::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) from t
 
 select count(*) over (partition by mbus4.post('q', '')) from t
 ----
-select count(*) over (partition by at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) from t
+select count(*) over (partition by at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) from t
 
 select t.name, mbus4.post('q', '') p from t order by p
 ----
-select t.name, at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) p from t order by p
+select t.name, at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) p from t order by p
 
 select t.name, mbus4.post('q', '') from t order by 2
 ----
-select t.name, at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t order by 2
+select t.name, at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t order by 2
 
 select * from mbus4.consume('q') union all select * from mbus4.consume('q') limit 1
 ----
@@ -82,7 +82,7 @@ select * from t where id in (select id from at_consume(('q')::pg_catalog.text, '
 
 select (select mbus4.post('q', hstore(t)) from u) from t
 ----
-select (select at_post(('q')::pg_catalog.text, (hstore(t))::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from u) from t
+select (select at_post(('q')::pg_catalog.text, (hstore(t))::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from u) from t
 
 with m as (select * from mbus4.consume('q')) select 1
 ----
@@ -98,7 +98,7 @@ with a as (with b as (select * from at_consume(('q')::pg_catalog.text, 'default'
 
 select *, mbus4.post('q', '') from t join u using (id)
 ----
-select *, at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t join u using (id)
+select *, at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t join u using (id)
 
 select *, mbus4.take(x) from unnest($1::text[]) x
 ----
@@ -110,11 +110,11 @@ select at_consume(('a')::pg_catalog.text, 'default'::pg_catalog.text, 1) as "con
 
 execute p(mbus4.post('q', ''))
 ----
-execute p(at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
+execute p(at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
 
 call p(mbus4.post('q', ''))
 ----
-call p(at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
+call p(at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
 
 select mbus4.is_msg_exists((mbus4.consume('q')).iid)
 ----
@@ -123,11 +123,11 @@ select at_is_msg_exists(((at_consume(('q')::pg_catalog.text, 'default'::pg_catal
 # rows that Postgres would not read, and so not post
 with p as (select mbus4.post('q', hstore(t)) from t) select * from p limit 1
 ----
-with p as (select at_post(('q')::pg_catalog.text, (hstore(t))::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t) select * from p limit 1
+with p as (select at_post(('q')::pg_catalog.text, (hstore(t))::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t) select * from p limit 1
 
 select * from (select mbus4.post('q', hstore(t)) from t) s limit $1
 ----
-select * from (select at_post(('q')::pg_catalog.text, (hstore(t))::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t) s limit $1
+select * from (select at_post(('q')::pg_catalog.text, (hstore(t))::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t) s limit $1
 
 select (mbus4.consumen('a', amt => 3)).iid limit 1
 ----
@@ -144,23 +144,23 @@ select * from at_consume(('a')::pg_catalog.text, 'default'::pg_catalog.text, 1) 
 # the column keeps the name that the call would have given it
 select t.id, case when t.id > 1 then null else mbus4.post('q', '') end from t
 ----
-select t.id, case when t.id > 1 then null else at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) end as "post" from t
+select t.id, case when t.id > 1 then null else at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) end as "post" from t
 
 select case when true then 1 else length(mbus4.post('q', '')) end, (case when x is distinct from y then null else mbus4.post('q', '') end)::text collate "C" from t
 ----
-select case when true then 1 else length(at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) end, (case when x is distinct from y then null else at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) end)::text collate "C" as "post" from t
+select case when true then 1 else length(at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) end, (case when x is distinct from y then null else at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) end)::text collate "C" as "post" from t
 
 select (select mbus4.post('q', hstore(t)) from u limit 1), array(select mbus4.post('q', hstore(t)) from u) from t
 ----
-select (select at_post(('q')::pg_catalog.text, (hstore(t))::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from u limit 1), array(select at_post(('q')::pg_catalog.text, (hstore(t))::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) as "post" from u) from t
+select (select at_post(('q')::pg_catalog.text, (hstore(t))::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from u limit 1), array(select at_post(('q')::pg_catalog.text, (hstore(t))::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) as "post" from u) from t
 
 with w as (update t set name = 'x' returning mbus4.post('q', '')) select post from w
 ----
-with w as (update t set name = 'x' returning at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post") select post from w
+with w as (update t set name = 'x' returning at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post") select post from w
 
 merge into t using u on t.id = u.id when matched and mbus4.post('q', '') is not null then update set name = mbus4.post('q', '') when not matched then insert values (u.id, mbus4.post('q', ''))
 ----
-merge into t using u on t.id = u.id when matched and at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null then update set name = at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) when not matched then insert values (u.id, at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3))
+merge into t using u on t.id = u.id when matched and at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null then update set name = at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) when not matched then insert values (u.id, at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3))
 
 # void is not null
 delete from t where mbus4.create_queue('q', 1) is null returning *, mbus4.take(t.name) as m
@@ -178,26 +178,26 @@ select * from t, at_consume((t.name)::pg_catalog.text, 'default'::pg_catalog.tex
 # what Postgres compares keeps equal: one number for both, whatever the literals are
 select id from t group by id, mbus4.post('q', '') having mbus4.post('q', '') <> mbus4.post('r', '') order by mbus4 . post('q',  '')
 ----
-select id from t group by id, at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) having at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) <> at_post(('r')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) order by at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
+select id from t group by id, at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) having at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) <> at_post(('r')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) order by at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
 
 # and is told apart elsewhere
 select mbus4.post('q', ''), mbus4.post('r', '') from t where mbus4.post('s', '') is null
 ----
-select at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post", at_post(('r')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) as "post" from t where at_post(('s')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3) is null
+select at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post", at_post(('r')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) as "post" from t where at_post(('s')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3) is null
 
 select row_number() over (partition by mbus4.post('q', '') order by mbus4.post('r', '')), string_agg(mbus4.post('q', ''), ',' order by mbus4.post('q', '')) from t group by mbus4.post('q', '')
 ----
-select row_number() over (partition by at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) order by at_post(('r')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)), string_agg(at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1), ',' order by at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) from t group by at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
+select row_number() over (partition by at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) order by at_post(('r')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)), string_agg(at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1), ',' order by at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)) from t group by at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1)
 
 # one inside the other
 select mbus4.post('q', 'a=>1', iid => mbus4.post('r', '')) from t where mbus4.consumen('q') is not null
 ----
-select at_post(('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, (at_post(('r')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2))::pg_catalog.text, 1) as "post" from t where at_consumen(('q')::pg_catalog.text, 'default'::pg_catalog.text, '1'::integer, 3) is not null
+select at_post(('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, (at_post(('r')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2))::pg_catalog.text, 1) as "post" from t where at_consumen(('q')::pg_catalog.text, 'default'::pg_catalog.text, '1'::integer, 3) is not null
 
 # calls without an effect stay subqueries, but over such a call
 select mbus4.peek('x'), mbus4.peek(mbus4.post('q', '')), mbus4.get_iid((mbus4.take('x')).iid) from t where true or mbus4.peek_q()
 ----
-select (select served_peek(('x')::pg_catalog.text) as "peek")::mbus4.qt_model, at_peek((at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3))::pg_catalog.text, 2) as "peek", at_generate_new_msgiid(((at_take(('x')::pg_catalog.text, 5)).iid)::pg_catalog.text, 4) as "get_iid" from t where true or (select served_peek_queue(null::pg_catalog.text) as "peek_q")
+select (select served_peek(('x')::pg_catalog.text) as "peek")::mbus4.qt_model, at_peek((at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3))::pg_catalog.text, 2) as "peek", at_generate_new_msgiid(((at_take(('x')::pg_catalog.text, 5)).iid)::pg_catalog.text, 4) as "get_iid" from t where true or (select served_peek_queue(null::pg_catalog.text) as "peek_q")
 
 # where no subquery may stand
 execute p(mbus4.get_iid('q'), mbus4.is_msg_exists('x'))
@@ -206,39 +206,39 @@ execute p(at_generate_new_msgiid(('q')::pg_catalog.text, 1), at_is_msg_exists(('
 
 copy t from stdin where mbus4.post('q', '') is not null
 ----
-copy t from stdin where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null
+copy t from stdin where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null
 
 copy (select * from t where mbus4.post('q', '') is not null) to stdout
 ----
-copy (select * from t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null) to stdout
+copy (select * from t where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null) to stdout
 
 create table x as select * from t where mbus4.post('q', '') is not null with no data
 ----
-create table x as select * from t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null with no data
+create table x as select * from t where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null with no data
 
 create temp table x as execute p(mbus4.post('q', ''))
 ----
-create temp table x as execute p(at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
+create temp table x as execute p(at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
 
 explain (analyze, costs off) select * from t where mbus4.post('q', '') is not null
 ----
-explain (analyze, costs off) select * from t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null
+explain (analyze, costs off) select * from t where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is not null
 
 prepare p(text) as select * from t where mbus4.post('q', '', iid => $1) is not null
 ----
-prepare p(text) as select * from t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, ($1)::pg_catalog.text, 1) is not null
+prepare p(text) as select * from t where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, ($1)::pg_catalog.text, 1) is not null
 
 declare c no scroll cursor with hold for select mbus4.post('q', '') from t
 ----
-declare c no scroll cursor with hold for select at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t
+declare c no scroll cursor with hold for select at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t
 
 select * from rows from (mbus4.post('q', ''), mbus4.take('x')) as x(post, a, b) where mbus4.post('q', '') is null
 ----
-select * from rows from (at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1), at_take(('x')::pg_catalog.text, 2)) as x(post, a, b) where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3) is null
+select * from rows from (at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1), at_take(('x')::pg_catalog.text, 2)) as x(post, a, b) where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3) is null
 
 select * from rows from (mbus4.take(t.id), generate_series(1, 2)), t where mbus4.post('q', '') is null
 ----
-select * from rows from (at_take((t.id)::pg_catalog.text, 1), generate_series(1, 2)) as "take", t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) is null
+select * from rows from (at_take((t.id)::pg_catalog.text, 1), generate_series(1, 2)) as "take", t where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) is null
 
 select mbus4.dyn_consume('q'), mbus4.dyn_consume('q', 'true') from t limit 1
 ----
@@ -253,16 +253,16 @@ selector $1 at 39
 # statements of one text are served each in its way
 select 1 from t where mbus4.post('q', '') is null; select mbus4.post('q', '')
 ----
-select 1 from t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is null; with mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select "post" as "post" from mbus4_call2
+select 1 from t where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is null; with mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select "post" as "post" from mbus4_call2
 
 # the parser gives this subquery twice
 update t set (a, b) = (select x, mbus4.post('q', '') from mbus4.take(t.name), mbus4.create_temporary_queue() x)
 ----
-update t set (a, b) = (select x, at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from at_take((t.name)::pg_catalog.text, 2) as "take", coalesce(native_create_temporary_queue()) x)
+update t set (a, b) = (select x, at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from at_take((t.name)::pg_catalog.text, 2) as "take", coalesce(native_create_temporary_queue()) x)
 
 select * from t, mbus4.is_msg_exists(t.name) where mbus4.post('q', '') is null
 ----
-select * from t, coalesce((select served_is_msg_exists((t.name)::pg_catalog.text) as "is_msg_exists")) as "is_msg_exists" where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) is null
+select * from t, coalesce((select served_is_msg_exists((t.name)::pg_catalog.text) as "is_msg_exists")) as "is_msg_exists" where at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) is null
 
 # calls without an effect in FROM of a subquery need no function
 select 1 from t where exists (select from mbus4.is_msg_exists(t.name)) and (select iid from mbus4.peek(t.name) m) is null

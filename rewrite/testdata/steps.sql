@@ -43,7 +43,7 @@ step 3: run_on_q, qname "q" at 63, exec "-1.50" at 78
 # in expressions that evaluate all of theirs
 select 2 * mbus4.run_on_q('x')::bigint as twice, format('%s', mbus4.run_on_q('y')), row(mbus4.run_on_q('z')) is null, mbus4.peek(mbus4.run_on_q('x')::text), mbus4.post('q', hstore('n', mbus4.run_on_q('v')::text))
 ----
-with mbus4_call7_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (hstore('n', outcome(6)::integer::text))::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call7 as (select * from served) select 2 * outcome(1)::integer::bigint as twice, format('%s', outcome(2)::integer), row(outcome(3)::integer) is null, (select served_peek((outcome(4)::integer::text)::pg_catalog.text) as "peek")::mbus4.qt_model, (select "post" as "post" from mbus4_call7)
+with mbus4_call7_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (hstore('n', outcome(6)::integer::text))::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call7 as (select * from served) select 2 * outcome(1)::integer::bigint as twice, format('%s', outcome(2)::integer), row(outcome(3)::integer) is null, (select served_peek((outcome(4)::integer::text)::pg_catalog.text) as "peek")::mbus4.qt_model, (select "post" as "post" from mbus4_call7)
 step 1: run_on_q, qname "q" at 11, exec "x" at 26
 step 2: run_on_q, qname "q" at 62, exec "y" at 77
 step 3: run_on_q, qname "q" at 88, exec "z" at 103
@@ -73,7 +73,7 @@ step 1: run_on_q, qname "q" at 29, exec "x" at 44
 
 select mbus4.post('log', hstore('n', n::text)) from mbus4.run_on_q($1) n
 ----
-with mbus4_rows1 as (select 1::bigint as n, s.* from (select null, (hstore('n', n::text))::public.hstore from coalesce((case when pg_catalog.num_nonnulls(($1)::pg_catalog.text) >= 0 then outcome(1)::integer end)) n) as s(h1, h2)), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_rows1.n, ('log')::pg_catalog.text, mbus4_rows1.h2, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_rows1), mbus4_call2 as (select * from served_rows) select mbus4_call2."post" as "post" from mbus4_call2
+with mbus4_rows1 as (select 1::bigint as n, s.* from (select null, (hstore('n', n::text))::mbus4_hstore.hstore from coalesce((case when pg_catalog.num_nonnulls(($1)::pg_catalog.text) >= 0 then outcome(1)::integer end)) n) as s(h1, h2)), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_rows1.n, ('log')::pg_catalog.text, mbus4_rows1.h2, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_rows1), mbus4_call2 as (select * from served_rows) select mbus4_call2."post" as "post" from mbus4_call2
 step 1: run_on_q, qname "q" at 52, exec $1 at 67
 
 select * from mbus4.create_view('q') as result

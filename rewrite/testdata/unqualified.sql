@@ -1,7 +1,7 @@
 # All that is found is ours, as the session says.
 select post('q', 'a=>1')
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
 
 select * from consume('q')
 ----
@@ -13,11 +13,11 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catal
 
 select POST ( 'q', 'a=>1' ), "post"('q', 'a=>2')
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>2')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select (select "post" as "post" from mbus4_call1), (select "post" as "post" from mbus4_call2)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('a=>2')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select (select "post" as "post" from mbus4_call1), (select "post" as "post" from mbus4_call2)
 
 select post/* why */('q', 'a=>1')
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
 
 select consume_q_by_c()
 ----
@@ -25,15 +25,15 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catal
 
 select 1 from t where post('q', 'a=>1') = 'x'
 ----
-select 1 from t where at_post(('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) = 'x'
+select 1 from t where at_post(('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) = 'x'
 
 select mbus4.post('q', 'a=>1'), post('q', 'a=>1')
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select (select "post" as "post" from mbus4_call1), (select "post" as "post" from mbus4_call2)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select (select "post" as "post" from mbus4_call1), (select "post" as "post" from mbus4_call2)
 
 select post('q', hstore('id', take.id)) from take
 ----
-with mbus4_rows1 as (select 1::bigint as n, s.* from (select null, (hstore('id', take.id))::public.hstore from take) as s(h1, h2)), mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_rows1.n, ('q')::pg_catalog.text, mbus4_rows1.h2, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_rows1), mbus4_call1 as (select * from served_rows) select mbus4_call1."post" as "post" from mbus4_call1
+with mbus4_rows1 as (select 1::bigint as n, s.* from (select null, (hstore('id', take.id))::mbus4_hstore.hstore from take) as s(h1, h2)), mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_rows1.n, ('q')::pg_catalog.text, mbus4_rows1.h2, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_rows1), mbus4_call1 as (select * from served_rows) select mbus4_call1."post" as "post" from mbus4_call1
 
 call process_queue(1)
 ----
@@ -76,7 +76,7 @@ with mbus4_rows1 as (select pg_catalog.row_number() over () as n, s.* from (sele
 # One that bears its own guard: SQL's PREPARE may run later.
 prepare p as select post('q', 'a=>1')
 ----
-prepare p as with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (case when ours_still('post', 2, '{}', 1) then ('q')::pg_catalog.text end), ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
+prepare p as with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (case when ours_still('post', 2, '{}', 1) then ('q')::pg_catalog.text end), (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
 
 prepare p as select readme()
 ----
@@ -84,7 +84,7 @@ prepare p as select (case when ours_still('readme', 0, '{}', 1) then (select ser
 
 prepare p as select 1 where post('q', 'a=>1') is null
 ----
-prepare p as select 1 where at_post((case when ours_still('post', 2, '{}', 1) then ('q')::pg_catalog.text end), ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is null
+prepare p as select 1 where at_post((case when ours_still('post', 2, '{}', 1) then ('q')::pg_catalog.text end), (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is null
 
 # So does each of several statements.
 select 1; select * from consume('q')
@@ -119,7 +119,7 @@ error 0A000 at "post('q', 'a": post cannot be called without its schema in the a
 # Alone they are asked about and run at once.
 execute p(post('q', 'a=>1'))
 ----
-execute p(at_post(('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
+execute p(at_post(('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
 
 # What is stored is the server's.
 create view v as select post('q', 'a=>1')

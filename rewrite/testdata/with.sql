@@ -5,17 +5,17 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catal
 # behind the queries the call may refer to
 with a as (select 'q' as q), b as (select 1) select mbus4.post((select q from a), 'x=>1')
 ----
-with a as (select 'q' as q), b as (select 1), mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ((select q from a))::pg_catalog.text, ('x=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
+with a as (select 'q' as q), b as (select 1), mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ((select q from a))::pg_catalog.text, (row('x=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
 
 # before the query that holds the call
 with a as (select 'q' as q), b (x) as materialized (select mbus4.post((select q from a), '')), c as (select 1) select * from b, c
 ----
-with a as (select 'q' as q), mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ((select q from a))::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), b (x) as materialized (select "post" as "post" from mbus4_call1), c as (select 1) select * from b, c
+with a as (select 'q' as q), mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ((select q from a))::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), b (x) as materialized (select "post" as "post" from mbus4_call1), c as (select 1) select * from b, c
 
 # queries that change data always run
 with l as (insert into log values (mbus4.post('q', 'a=>1')) returning *) select 1
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), l as (insert into log values ((select "post" as "post" from mbus4_call1)) returning *) select 1
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('a=>1')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), l as (insert into log values ((select "post" as "post" from mbus4_call1)) returning *) select 1
 
 with recursive r as (select 1 as n union all select n + 1 from r where n < 3), m as (select * from mbus4.consumen('q', amt => 3)) select * from r, m
 ----

@@ -43,9 +43,9 @@
 {{.Call}}_told as (
     insert into mbus4.semaphore_change (semaphore_id, tasks, priority, arrival)
     select t.semaphore_id,
-           pg_catalog.array_agg(t.task_id) filter (where t.few or t.status <> 'WAIT'),
-           (pg_catalog.array_agg(t.priority order by -t.priority, t.arrival) filter (where not t.few and t.status = 'WAIT'))[1],
-           (pg_catalog.array_agg(t.arrival order by -t.priority, t.arrival) filter (where not t.few and t.status = 'WAIT'))[1]
+           pg_catalog.array_agg(t.task_id) filter (where t.few or t.status operator(pg_catalog.<>) 'WAIT'),
+           (pg_catalog.array_agg(t.priority order by -t.priority, t.arrival) filter (where not t.few and t.status operator(pg_catalog.=) 'WAIT'))[1],
+           (pg_catalog.array_agg(t.arrival order by -t.priority, t.arrival) filter (where not t.few and t.status operator(pg_catalog.=) 'WAIT'))[1]
     from (select t.*, pg_catalog.count(*) over (partition by t.semaphore_id) <= 100 as few from {{.Call}}_tasks t) t
     group by t.semaphore_id
 ),

@@ -22,7 +22,7 @@
 ),
 {{.Call}}_told as (
     insert into mbus4.semaphore_change (semaphore_id, tasks)
-    select d.semaphore_id, {{if .Rows}}pg_catalog.array_agg(d.task_id){{else}}array[d.task_id]{{end}} from {{.Call}}_released d where d.status <> 'WAIT'{{if .Rows}} group by d.semaphore_id{{end}}
+    select d.semaphore_id, {{if .Rows}}pg_catalog.array_agg(d.task_id){{else}}array[d.task_id]{{end}} from {{.Call}}_released d where d.status operator(pg_catalog.<>) 'WAIT'{{if .Rows}} group by d.semaphore_id{{end}}
     union all
     select null, null from {{template "done" .}}
 ),

@@ -43,7 +43,7 @@ func FunctionServing(t *testing.T, serves string) *sqlfuncs.Func {
 }
 
 // InlineUse is a statement around the text that serves the call inline, used so.
-func InlineUse(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, hstoreSchema, args string) string {
+func InlineUse(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, args string) string {
 	names := []string{"n"}
 	for _, p := range params {
 		names = append(names, sqlfuncs.QuoteIdent(p.Name))
@@ -52,12 +52,12 @@ func InlineUse(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, use sq
 	placed := map[string]string{}
 	for i, value := range strings.SplitN(args, ", ", max(len(params), 1)) {
 		if i < len(params) {
-			values = append(values, "("+value+")::"+params[i].Type.SQL(hstoreSchema))
+			values = append(values, "("+value+")::"+params[i].Type.SQL())
 			placed[params[i].Name] = values[i+1]
 		}
 	}
 	fragment := t.Fragment(f, use, sqlfuncs.Names{
-		Call: "call", Called: f.Serves, Number: "7", Mark: "7", Hstore: hstoreSchema,
+		Call: "call", Called: f.Serves, Number: "7", Mark: "7",
 		Arg: func(param string) string { return placed[param] },
 	})
 	if fragment.CTEs == "" {

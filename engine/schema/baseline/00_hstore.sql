@@ -9,6 +9,8 @@
 grant usage on schema {{.Bound}} to public; -- bodies run with the rights of whoever calls them
 
 create domain {{.Bound}}.hstore as {{.Hstore}}.hstore;
+-- (row($1)::{{.Bound}}.given).value is the parameter of a statement, cast to hstore: $1::{{.Bound}}.hstore would make the domain its type.
+create type {{.Bound}}.given as (value {{.Hstore}}.hstore);
 
 create function {{.Bound}}.hstore(key text, value text) returns {{.Hstore}}.hstore language sql immutable parallel safe
 begin atomic select {{.Hstore}}.hstore(key, value); end;

@@ -1,5 +1,20 @@
 -- Who gets a message. The calls ask for consumers with selectors and for triggers.
 
+-- The headers of a message that is being posted, as selectors see them. The LIMIT as in posted_row.
+create function mbus4.headers_posted(queue text, added timestamptz, headers {{.Hstore}}.hstore) returns {{.Hstore}}.hstore
+language sql stable cost 1
+as $$ select mbus4.base_headers($1, $2) operator({{.Bound}}.||) coalesce($3, '') limit 1 $$;
+
+-- That a message which is being posted has what a consumer's selector asks for, where that is a comparison. The planner puts the body in the place of a call.
+create function mbus4.has_asked(consumer mbus4.consumer, queue text, added timestamptz, headers {{.Hstore}}.hstore, properties {{.Hstore}}.hstore,
+    data {{.Hstore}}.hstore) returns boolean
+language sql volatile cost 1
+as $$
+    select (($1).asks_properties is null or $5 operator({{.Bound}}.@>) ($1).asks_properties)
+       and (($1).asks_data is null or $6 operator({{.Bound}}.@>) ($1).asks_data)
+       and (($1).asks_headers is null or mbus4.headers_posted($2, $3, $4) operator({{.Bound}}.@>) ($1).asks_headers)
+$$;
+
 -- Puts a copy of a message into the queue of a trigger, for those there who get it, a message of its own with what the poster gave. headers: as they are stored; after: what
 -- it waits for, waits: that it has to; passed: the queues where it was, which get no other copy. A queue that does not exist gets none either.
 --
@@ -56,9 +71,7 @@ declare
     mbus4_met boolean := true;
 begin
     if ($1).selector_id is not null and not ($1).general then
-        mbus4_met := (($1).asks_properties is null or $9 operator({{.Bound}}.@>) ($1).asks_properties)
-            and (($1).asks_data is null or $10 operator({{.Bound}}.@>) ($1).asks_data)
-            and (($1).asks_headers is null or mbus4.base_headers($2, $4) operator({{.Bound}}.||) coalesce($8, '') operator({{.Bound}}.@>) ($1).asks_headers);
+        mbus4_met := mbus4.has_asked($1, $2, $4, $8, $9, $10);
     elsif ($1).selector_id is not null then
         select s.condition into mbus4_condition from mbus4.selector s where s.id = ($1).selector_id;
         mbus4_row := row($3, $4::timestamp,

@@ -74,6 +74,7 @@ as $$
     select q.id, q.qname, 'default' from q
     returning qname
 $$;
+revoke all on function mbus4.new_temporary_queue() from public;
 
 -- Makes a temporary queue of this session and a trigger that feeds it. call is the number of the call
 -- in the client's text, for errors. A selector is looked up by its text, for two may have one id. A transaction that
@@ -101,6 +102,7 @@ as $$
     from made m
     returning target
 $$;
+revoke all on function mbus4.new_temporary_consumer(text, text, int) from public;
 
 -- True: a temporary queue of that name is not there. An error where it is, for then the statement that calls this has created
 -- it: a volatile function sees that, the statement does not. call is the call's mark.
@@ -147,6 +149,7 @@ as $$
     )
     select count(*), max(id) from dropped
 $$;
+revoke all on function mbus4.drop_dead_temporary_queues(bigint, int) from public;
 
 create function mbus4.drop_dead_temporary_queues() returns void
 language sql volatile

@@ -3,6 +3,7 @@
 grant usage on schema mbus4 to mbus4_user;
 grant select on mbus4.queue, mbus4.consumer, mbus4.selector, mbus4.selector_errors to mbus4_user;
 grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts(), mbus4.reasons(text), mbus4.states_of_consumers(), mbus4.holder_of(xid), mbus4.messages_of(text, text, text, integer) to mbus4_user;
+grant execute on function mbus4.new_temporary_queue(), mbus4.new_temporary_consumer(text, text, int), mbus4.drop_dead_temporary_queues(bigint, int) to mbus4_user;
 -- The UPDATE of a column is what "for update" asks for; what is updated is when a message that waited
 -- for others, or is leased, may be delivered, and of a leased one what its attempts leave in it.
 grant select, insert, delete, update (available_at, iid, delayed_until, headers) on mbus4.message to mbus4_user;

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,10 +29,10 @@ func Connect(t *testing.T, e Endpoint, database string) *pgconn.PgConn {
 	return ConnectAs(t, e, database, "postgres")
 }
 
-// ConnectAs is Connect for another role.
-func ConnectAs(t *testing.T, e Endpoint, database, role string) *pgconn.PgConn {
+// ConnectAs is Connect for another role. settings are of the form name=value, as in a DSN.
+func ConnectAs(t *testing.T, e Endpoint, database, role string, settings ...string) *pgconn.PgConn {
 	t.Helper()
-	return open(t, e.DSN(database)+" user="+role, nil)
+	return open(t, strings.Join(append([]string{e.DSN(database), "user=" + role}, settings...), " "), nil)
 }
 
 // ConnectNotices is Connect through the proxy, with what comes as a notice. The list is for the goroutine that uses

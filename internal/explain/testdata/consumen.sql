@@ -1,6 +1,6 @@
 select * from mbus4.consumen('orders', amt => 10)
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- line 1, column 15: mbus4.consumen(qname text, cname text default 'default', amt integer default '1', wait interval default null) returns setof mbus4.qt_model
 --   inline, by WITH queries
 -- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders', '10'
@@ -28,7 +28,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         case
                             when a.amt < 0

@@ -1,6 +1,6 @@
 select mbus4.create_consumer('orders', 'large', $$(t.data->'size')='large'$$)
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- line 1, column 8: mbus4.create_consumer(qname text, cname text, selector text default null, noindex boolean default 'false') returns void
 --   inline, by WITH queries
 -- line 1, column 49: the selector is checked before the statement runs

@@ -1,13 +1,14 @@
 # prepared
 select mbus4.post($1, $2, properties => $3)
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- line 1, column 8: mbus4.post(qname text, data hstore default null, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text
 --   inline, by WITH queries
 -- the server gets:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ($1)::pg_catalog.text, ($2)::public.hstore, null::mbus4_hstore.hstore, ($3)::public.hstore,
-        null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+    select 1::bigint, ($1)::pg_catalog.text, (row($2)::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+        (row($3)::mbus4_hstore.given).value, null::timestamp without time zone, null::timestamp without time zone,
+        null::pg_catalog.text
 ),
 mbus4_call1_posted as materialized (
     select a.n,
@@ -38,11 +39,17 @@ mbus4_call1_stored as (
         case
             when consumer_id is not null
                 then rest is null
-                or mbus4.receives(
-                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
-                )
+                or case
+                    when (rest).target is null
+                        and not (rest).general
+                        then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    else mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                        null
+                    )
+                end
         end,
-        mbus4.at_post_given_99a2def2(
+        mbus4.at_post_given_ffe28eaf(
             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null

@@ -1,6 +1,6 @@
 select mbus4.run_on_orders('insert into done select ($1).iid')
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- line 1, column 8: mbus4.run_on_orders(exec text) returns integer
 --   by a statement of its own, which runs first
 -- the server gets:
@@ -57,7 +57,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -195,7 +195,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_5ec008b6(
+                    perform mbus4.at_retry_cc665861(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -229,7 +229,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_99a2def2(
+                                else mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -282,12 +282,17 @@ begin
                                 case
                                     when consumer_id is not null
                                         then rest is null
-                                        or mbus4.receives(
-                                            rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
-                                            p.headers, p.properties, p.data, null, false, null
-                                        )
+                                        or case
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
+                                        end
                                 end,
-                                mbus4.at_post_given_99a2def2(
+                                mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -323,7 +328,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -443,7 +448,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_5ec008b6(
+            perform mbus4.at_retry_cc665861(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -472,7 +477,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_99a2def2(
+                        else mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -524,12 +529,17 @@ begin
                         case
                             when consumer_id is not null
                                 then rest is null
-                                or mbus4.receives(
-                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, null, false, null
-                                )
+                                or case
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
+                                end
                         end,
-                        mbus4.at_post_given_99a2def2(
+                        mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null

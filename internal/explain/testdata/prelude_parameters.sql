@@ -1,7 +1,7 @@
 # prepared
 select mbus4.run_on_orders($1), mbus4.create_view('orders')
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- line 1, column 8: mbus4.run_on_orders(exec text) returns integer
 --   by a statement of its own, which runs first
 -- line 1, column 33: mbus4.create_view(qname text, cname text default 'default', viewname text default null) returns void

@@ -1,6 +1,6 @@
 select mbus4.consume('orders', 10, 20)
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- line 1, column 8: refused, the client gets
 -- ERROR:  42883: function mbus4.consume(unknown, integer, integer) does not exist
 -- DETAIL:  Parameter cname is of type text.

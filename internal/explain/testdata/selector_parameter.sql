@@ -1,7 +1,7 @@
 # prepared
 select mbus4.create_trigger('orders', 'copies', $1)
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- line 1, column 8: mbus4.create_trigger(src text, dst text, selector text default null) returns void
 --   inline, by WITH queries
 -- line 1, column 49: the selector is checked whenever the statement is bound

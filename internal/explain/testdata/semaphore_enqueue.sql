@@ -1,6 +1,6 @@
 select mbus4.semaphore_enqueue('import', 17, 5)
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- line 1, column 8: mbus4.semaphore_enqueue(key text, task_id bigint, priority double precision) returns void
 --   inline, by WITH queries
 -- the server gets:

@@ -1,6 +1,6 @@
 select mbus4.take('orders.app.1')
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- line 1, column 8: mbus4.take(msgid text, wait interval default null) returns mbus4.qt_model
 --   inline, by WITH queries
 -- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders.app.1'

@@ -1,7 +1,7 @@
 # without the schema
 select * from consume('orders')
 ----
--- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others; --admin names one to look at
 -- names without the schema: the session is asked first whether they mean functions of mbus4,
 select case
     when (
@@ -61,7 +61,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a

@@ -166,8 +166,7 @@ func (e *name) end() {
 	}
 }
 
-// maxName is NAMEDATALEN - 1 of the server: of a longer name of a statement or portal only so many bytes count, also in
-// messages of the protocol.
+// maxName is NAMEDATALEN - 1 of the server: of a longer name only so many bytes count, also in messages of the protocol.
 const maxName = 63
 
 // Key is the part of a name that counts.

@@ -22,7 +22,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -114,7 +114,7 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -155,7 +155,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -246,7 +246,7 @@ mbus4_call1 as (
 )
 select pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -287,7 +287,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -418,7 +418,7 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -461,7 +461,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         case
                             when a.amt < 0
@@ -564,7 +564,7 @@ mbus4_call1 as (
 select iid, data
 from (select (m.r).* from (select "consumen" as r from mbus4_call1) m) as "consumen_orders_by_audit";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -593,7 +593,7 @@ mbus4_call1_consumer as materialized (
     select a.n, 1 as amt, c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+            mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128::bigint) as hint
     from mbus4_call1_args a
@@ -711,7 +711,7 @@ from mbus4_rows1
 join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
 order by mbus4_rows1.n, mbus4_call1.o;
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))

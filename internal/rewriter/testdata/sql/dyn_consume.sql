@@ -24,7 +24,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -184,7 +184,7 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "dyn_consume" as r from mbus4_call1) m) as "dyn_consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -215,7 +215,7 @@ mbus4_call1_consumer as materialized (
     from (
         select coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+            mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
         ) as id,
             pg_catalog.clock_timestamp() as now,
             pg_catalog.to_timestamp(
@@ -359,7 +359,7 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "dyn_consume" as r from mbus4_call1) m) as "dyn_consume";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -389,7 +389,7 @@ mbus4_call1_consumer as materialized (
     select a.n, c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+            mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128::bigint) as hint,
         coalesce(a.selector, '') as selector
@@ -542,7 +542,7 @@ select mbus4_call1."dyn_consume" as "dyn_consume"
 from mbus4_call1
 order by mbus4_call1.n, mbus4_call1.o;
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))

@@ -4,15 +4,18 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_f8ba792d(
-                ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore,
-                null::timestamp without time zone, null::timestamp without time zone, '1 _session_secret_'
+            then mbus4.at_post_37db8a66(
+                ('orders')::pg_catalog.text,
+                (row('id=>1')::mbus4_hstore.given).value,
+                null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone,
+                '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_f8ba792d(
-    pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
+create or replace function mbus4.at_post_37db8a66(
+    pg_catalog.text, mbus4_hstore.hstore, mbus4_hstore.hstore, timestamp without time zone, timestamp without time zone,
+    pg_catalog.text
 ) returns pg_catalog.text language sql volatile
 set jit = off as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -54,11 +57,17 @@ set jit = off as '
             case
                 when consumer_id is not null
                     then rest is null
-                    or mbus4.receives(
-                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
-                    )
+                    or case
+                        when (rest).target is null
+                            and not (rest).general
+                            then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                        else mbus4.receives(
+                            rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                            null
+                        )
+                    end
             end,
-            mbus4.at_post_given_99a2def2(
+            mbus4.at_post_given_ffe28eaf(
                 ''''||$6||'''', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false
             ) is null
         )
@@ -81,12 +90,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_b7f7f1ad((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_45077ff3((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_b7f7f1ad(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1
+create or replace function mbus4.at_consume_waking_45077ff3(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1
 set jit = off as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
@@ -109,7 +118,7 @@ set jit = off as '
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
                             ),
-                            mbus4.at_no_consumer_18ffbf99(''''||$3||'''', a.qname, a.cname)
+                            mbus4.at_no_consumer_56bdd364(''''||$3||'''', a.qname, a.cname)
                         ) as id,
                             1 as amt, pg_catalog.clock_timestamp() as now
                         from mbus4_call_args a

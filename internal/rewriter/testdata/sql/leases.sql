@@ -56,7 +56,7 @@ mbus4_call1_leased as (
         select x.ctid
         from (
             select case
-                when c.ctid is null then mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                when c.ctid is null then mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                 else (case when c.paused is null then c.id else -c.id end)
             end as id,
                 coalesce(c.max_attempts, 10) as most,
@@ -99,7 +99,7 @@ mbus4_call1_leased as (
                                     else 0
                                 end < k.most
                                     then 0
-                                when mbus4.at_spent_92f8d399('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                when mbus4.at_spent_1b8bc6c3('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                     then null
                             end
                     end
@@ -127,7 +127,7 @@ mbus4_call1 as (
 select iid, data, lease
 from (select (m.r).* from (select "lease" as r from mbus4_call1) m) as "lease";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -144,7 +144,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_92f8d399(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_1b8bc6c3(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -212,7 +212,7 @@ set jit = off as $mbus4$
              m.properties, m.data
          )::mbus4.qt_model as message
  ),
- buried as materialized (select mbus4.at_bury_27aee938($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ buried as materialized (select mbus4.at_bury_a2a5c6a8($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
  select (select pg_catalog.count(*) from buried) > 0
 $mbus4$
 
@@ -224,7 +224,7 @@ with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (
 mbus4_call1_consumer as materialized (
     select coalesce(
         (case when c.paused is null then c.id else -c.id end),
-        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
     ) as id,
         c.qname as queue,
         coalesce(c.hint, c.id % 128::bigint) as hint,
@@ -324,7 +324,7 @@ mbus4_call1_leased as (
                                         else 0
                                     end < k.most
                                         then 0
-                                    when mbus4.at_spent_92f8d399('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                    when mbus4.at_spent_1b8bc6c3('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                         then null
                                 end
                         end
@@ -400,7 +400,7 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "lease" as r from mbus4_call1) m) as "lease";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -417,7 +417,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_92f8d399(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_1b8bc6c3(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -485,7 +485,7 @@ set jit = off as $mbus4$
              m.properties, m.data
          )::mbus4.qt_model as message
  ),
- buried as materialized (select mbus4.at_bury_27aee938($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ buried as materialized (select mbus4.at_bury_a2a5c6a8($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
  select (select pg_catalog.count(*) from buried) > 0
 $mbus4$
 
@@ -518,7 +518,7 @@ mbus4_call1_consumer as materialized (
         c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+            mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128::bigint) as hint,
         case
@@ -583,7 +583,7 @@ mbus4_call1_chosen as materialized (
                                 else 0
                             end < t.most
                                 then 0
-                            when mbus4.at_spent_92f8d399('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
+                            when mbus4.at_spent_1b8bc6c3('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
                                 then null
                         end
                 end
@@ -691,7 +691,7 @@ from mbus4_rows1
 join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
 order by mbus4_rows1.n, mbus4_call1.o;
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -708,7 +708,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_92f8d399(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_1b8bc6c3(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -776,7 +776,7 @@ set jit = off as $mbus4$
              m.properties, m.data
          )::mbus4.qt_model as message
  ),
- buried as materialized (select mbus4.at_bury_27aee938($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ buried as materialized (select mbus4.at_bury_a2a5c6a8($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
  select (select pg_catalog.count(*) from buried) > 0
 $mbus4$
 
@@ -800,7 +800,7 @@ mbus4_call1_taken as (
                     and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then true
                 when a.lease is null then false
-                else mbus4.at_parts_of_lease_755c7ee4('1 _session_secret_', a.lease) is not null
+                else mbus4.at_parts_of_lease_c21ed2a5('1 _session_secret_', a.lease) is not null
             end
             offset 0
         ) p
@@ -815,7 +815,7 @@ mbus4_call1 as (
 select "ack" as "ack"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_parts_of_lease_755c7ee4(call text, lease text) returns text[] language sql volatile as $mbus4$
+create or replace function mbus4.at_parts_of_lease_c21ed2a5(call text, lease text) returns text[] language sql volatile as $mbus4$
  select case
      when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
          then pg_catalog.string_to_array($2, '.')
@@ -844,7 +844,7 @@ mbus4_call1_taken as (
                     and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then true
                 when a.lease is null then false
-                else mbus4.at_parts_of_lease_755c7ee4('1 _session_secret_', a.lease) is not null
+                else mbus4.at_parts_of_lease_c21ed2a5('1 _session_secret_', a.lease) is not null
             end
             offset 0
         ) p
@@ -863,7 +863,7 @@ mbus4_call1 as (
 select "ack" as "ack"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_parts_of_lease_755c7ee4(call text, lease text) returns text[] language sql volatile as $mbus4$
+create or replace function mbus4.at_parts_of_lease_c21ed2a5(call text, lease text) returns text[] language sql volatile as $mbus4$
  select case
      when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
          then pg_catalog.string_to_array($2, '.')
@@ -890,7 +890,7 @@ mbus4_call1_key as materialized (
                     and a.lease operator(pg_catalog.~~) '_%._%._%.________________'
                     and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then pg_catalog.string_to_array(a.lease, '.')
-                else mbus4.at_parts_of_lease_755c7ee4('1 _session_secret_', a.lease)
+                else mbus4.at_parts_of_lease_c21ed2a5('1 _session_secret_', a.lease)
             end as part
         from mbus4_call1_args a
         offset 0
@@ -931,7 +931,7 @@ select mbus4_call1."ack" as "ack"
 from mbus4_call1
 order by mbus4_call1.n;
 -- where there is in the database:
-create or replace function mbus4.at_parts_of_lease_755c7ee4(call text, lease text) returns text[] language sql volatile as $mbus4$
+create or replace function mbus4.at_parts_of_lease_c21ed2a5(call text, lease text) returns text[] language sql volatile as $mbus4$
  select case
      when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
          then pg_catalog.string_to_array($2, '.')
@@ -943,13 +943,13 @@ $mbus4$
 # The rest are functions.
 select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($3, '5 min')
 ----
-select mbus4.at_retry_5ec008b6(
+select mbus4.at_retry_cc665861(
     '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry",
-    mbus4.at_fail_9c863556('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
-    mbus4.at_extend_a96437ca('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
+    mbus4.at_fail_a3ec01d2('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_extend_88e4edd3('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
 -- where there is in the database:
-create or replace function mbus4.at_retry_5ec008b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_cc665861(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -962,7 +962,7 @@ set jit = off as $mbus4$
              and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array(($2).lease, '.')
-         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease)
+         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', ($2).lease)
      end as part,
          ($2).message as message,
          pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
@@ -1098,14 +1098,14 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_92f8d399(
+     select mbus4.at_spent_1b8bc6c3(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_27aee938(
+     select mbus4.at_bury_a2a5c6a8(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -1154,7 +1154,7 @@ set jit = off as $mbus4$
  ) + (select pg_catalog.count(*) from put) > 0
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_fail_9c863556(call text, lease text, error text) returns boolean language sql volatile
+create or replace function mbus4.at_fail_a3ec01d2(call text, lease text, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1167,7 +1167,7 @@ set jit = off as $mbus4$
              and $2 operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array($2, '.')
-         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', $2)
+         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', $2)
      end as part
  ),
  leased as materialized (
@@ -1183,7 +1183,7 @@ set jit = off as $mbus4$
  )
  select coalesce(
      (
-         select mbus4.at_spent_92f8d399(
+         select mbus4.at_spent_1b8bc6c3(
              $1, l.consumer_id, l.available_at, l.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')
          )
          from leased l
@@ -1192,7 +1192,7 @@ set jit = off as $mbus4$
  )
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_extend_a96437ca(call text, lease text, duration interval) returns text language sql volatile
+create or replace function mbus4.at_extend_88e4edd3(call text, lease text, duration interval) returns text language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1205,7 +1205,7 @@ set jit = off as $mbus4$
              and $2 operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array($2, '.')
-         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', $2)
+         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', $2)
      end as part
  ),
  given as materialized (
@@ -1277,7 +1277,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -1366,12 +1366,12 @@ mbus4_call1 as (
         )::mbus4.qt_model as consume
     from mbus4_call1_taken d
 )
-select mbus4.at_retry_5ec008b6(
+select mbus4.at_retry_cc665861(
     '2 _session_secret_', mbus4.to_retry((m)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry"
 from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m;
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -1388,7 +1388,7 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_5ec008b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_cc665861(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1401,7 +1401,7 @@ set jit = off as $mbus4$
              and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array(($2).lease, '.')
-         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease)
+         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', ($2).lease)
      end as part,
          ($2).message as message,
          pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
@@ -1537,14 +1537,14 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_92f8d399(
+     select mbus4.at_spent_1b8bc6c3(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_27aee938(
+     select mbus4.at_bury_a2a5c6a8(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -1596,15 +1596,15 @@ $mbus4$
 select mbus4.alter_consumer('orders', max_attempts => 5), mbus4.redrive('orders')
 ----
 select case
-    when mbus4.at_alter_consumer_07ffb259(
+    when mbus4.at_alter_consumer_f61f47e7(
         '1 _session_secret_', ('orders')::pg_catalog.text, 'default'::pg_catalog.text, (5)::integer, null::pg_catalog.interval,
         null::pg_catalog.interval, null::double precision, null::pg_catalog.interval
     ) > 0
         then ''::void
 end as "alter_consumer",
-    mbus4.at_redrive_15de034b('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
+    mbus4.at_redrive_fcf4451f('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
 -- where there is in the database:
-create or replace function mbus4.at_redrive_15de034b(call text, qname text, selector text, amt int) returns bigint language sql volatile
+create or replace function mbus4.at_redrive_fcf4451f(call text, qname text, selector text, amt int) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1926,7 +1926,7 @@ set jit = off as $mbus4$
  from told t
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_alter_consumer_07ffb259(
+create or replace function mbus4.at_alter_consumer_f61f47e7(
     call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval
 ) returns bigint language sql volatile as $mbus4$
  with old as materialized (

@@ -110,7 +110,7 @@ with mbus4_call1_args(n, "qname", "cname", "msgid") as (
 ),
 mbus4_call1_consumer as materialized (
     select a.n, a.msgid as msgid, c.qname as queue,
-        coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
+        coalesce(c.id, mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)) as id
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -226,7 +226,7 @@ mbus4_call1 as (
 select *
 from pg_catalog.unnest(array[(select "take_from" as "take_from_orders_by_audit" from mbus4_call1)::mbus4.qt_model]) as "take_from_orders_by_audit";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))

@@ -2,8 +2,10 @@
 select mbus4.post('orders', 'id=>1')
 ----
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-        null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+    select 1::bigint, ('orders')::pg_catalog.text,
+        (row('id=>1')::mbus4_hstore.given).value,
+        null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone,
+        null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_posted as materialized (
     select a.n,
@@ -34,11 +36,17 @@ mbus4_call1_stored as (
         case
             when consumer_id is not null
                 then rest is null
-                or mbus4.receives(
-                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
-                )
+                or case
+                    when (rest).target is null
+                        and not (rest).general
+                        then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    else mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                        null
+                    )
+                end
         end,
-        mbus4.at_post_given_99a2def2(
+        mbus4.at_post_given_ffe28eaf(
             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null
@@ -56,9 +64,9 @@ mbus4_call1 as (
 select "post" as "post"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
@@ -67,8 +75,9 @@ set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constan
 select mbus4.post($1, $2, $3, $4, $5, $6, $7)
 ----
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ($1)::pg_catalog.text, ($2)::public.hstore, ($3)::public.hstore, ($4)::public.hstore,
-        ($5)::timestamp without time zone, ($6)::timestamp without time zone, ($7)::pg_catalog.text
+    select 1::bigint, ($1)::pg_catalog.text, (row($2)::mbus4_hstore.given).value, (row($3)::mbus4_hstore.given).value,
+        (row($4)::mbus4_hstore.given).value, ($5)::timestamp without time zone, ($6)::timestamp without time zone,
+        ($7)::pg_catalog.text
 ),
 mbus4_call1_posted as materialized (
     select w.*,
@@ -84,7 +93,7 @@ mbus4_call1_posted as materialized (
                         and not exists (select from mbus4.message m where m.iid = w.given)
                 )
                 then null
-            else mbus4.at_post_given_99a2def2(
+            else mbus4.at_post_given_ffe28eaf(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
                 w.data, null, false
             )
@@ -134,12 +143,17 @@ mbus4_call1_stored as (
             case
                 when consumer_id is not null
                     then rest is null
-                    or mbus4.receives(
-                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
-                        p.data, null, false, null
-                    )
+                    or case
+                        when (rest).target is null
+                            and not (rest).general
+                            then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                        else mbus4.receives(
+                            rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
+                            p.data, null, false, null
+                        )
+                    end
             end,
-            mbus4.at_post_given_99a2def2(
+            mbus4.at_post_given_ffe28eaf(
                 '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
                 null, false
             ) is null
@@ -159,9 +173,9 @@ mbus4_call1 as (
 )
 select (select "post" as "post" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
@@ -170,8 +184,10 @@ set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constan
 select mbus4.post('orders', 'id=>1')
 ----
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-        null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+    select 1::bigint, ('orders')::pg_catalog.text,
+        (row('id=>1')::mbus4_hstore.given).value,
+        null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone,
+        null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_posted as materialized (
     select a.n,
@@ -202,11 +218,17 @@ mbus4_call1_stored as (
         case
             when consumer_id is not null
                 then rest is null
-                or mbus4.receives(
-                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
-                )
+                or case
+                    when (rest).target is null
+                        and not (rest).general
+                        then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    else mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                        null
+                    )
+                end
         end,
-        mbus4.at_post_given_99a2def2(
+        mbus4.at_post_given_ffe28eaf(
             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null
@@ -224,9 +246,9 @@ mbus4_call1 as (
 select "post" as "post"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
@@ -234,7 +256,7 @@ set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constan
 # For each row of a set: all to one queue,
 insert into log (iid) select mbus4.post('orders', hstore(o)) from orders o
 ----
-with mbus4_rows1 as (select 1::bigint as n, s.* from (select null, (hstore(o))::public.hstore from orders o) as s(h1, h2)),
+with mbus4_rows1 as (select 1::bigint as n, s.* from (select null, (hstore(o))::mbus4_hstore.hstore from orders o) as s(h1, h2)),
 mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
     select mbus4_rows1.n, ('orders')::pg_catalog.text, mbus4_rows1.h2, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
@@ -271,11 +293,17 @@ mbus4_call1_stored as (
         case
             when consumer_id is not null
                 then rest is null
-                or mbus4.receives(
-                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
-                )
+                or case
+                    when (rest).target is null
+                        and not (rest).general
+                        then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    else mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                        null
+                    )
+                end
         end,
-        mbus4.at_post_given_99a2def2(
+        mbus4.at_post_given_ffe28eaf(
             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null
@@ -294,9 +322,9 @@ insert into log (iid)
 select mbus4_call1."post" as "post"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
@@ -306,7 +334,7 @@ select o.id, mbus4.post(o.region, hstore(o)) from orders o order by o.id
 ----
 with mbus4_rows1 as materialized (
     select pg_catalog.row_number() over () as n, s.*
-    from (select o.id, null, (o.region)::pg_catalog.text, (hstore(o))::public.hstore from orders o order by o.id) as s(
+    from (select o.id, null, (o.region)::pg_catalog.text, (hstore(o))::mbus4_hstore.hstore from orders o order by o.id) as s(
         h1, h2, h3, h4
     )
 ),
@@ -353,11 +381,17 @@ mbus4_call1_stored as (
         case
             when consumer_id is not null
                 then rest is null
-                or mbus4.receives(
-                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
-                )
+                or case
+                    when (rest).target is null
+                        and not (rest).general
+                        then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    else mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                        null
+                    )
+                end
         end,
-        mbus4.at_post_given_99a2def2(
+        mbus4.at_post_given_ffe28eaf(
             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null
@@ -377,9 +411,9 @@ from mbus4_rows1
 left join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
 order by mbus4_rows1.n;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
@@ -388,8 +422,10 @@ set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constan
 select mbus4.post_orders('id=>1'), mbus4.post_audit('id=>1', properties => 'by=>me')
 ----
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-        null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+    select 1::bigint, ('orders')::pg_catalog.text,
+        (row('id=>1')::mbus4_hstore.given).value,
+        null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone,
+        null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call1_posted as materialized (
     select a.n,
@@ -420,11 +456,17 @@ mbus4_call1_stored as (
         case
             when consumer_id is not null
                 then rest is null
-                or mbus4.receives(
-                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
-                )
+                or case
+                    when (rest).target is null
+                        and not (rest).general
+                        then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    else mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                        null
+                    )
+                end
         end,
-        mbus4.at_post_given_99a2def2(
+        mbus4.at_post_given_ffe28eaf(
             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null
@@ -440,7 +482,10 @@ mbus4_call1 as (
     from mbus4_call1_posted p
 ),
 mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-    select 1::bigint, ('audit')::pg_catalog.text, ('id=>1')::public.hstore, null::mbus4_hstore.hstore, ('by=>me')::public.hstore,
+    select 1::bigint, ('audit')::pg_catalog.text,
+        (row('id=>1')::mbus4_hstore.given).value,
+        null::mbus4_hstore.hstore,
+        (row('by=>me')::mbus4_hstore.given).value,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
 mbus4_call2_posted as materialized (
@@ -472,11 +517,17 @@ mbus4_call2_stored as (
         case
             when consumer_id is not null
                 then rest is null
-                or mbus4.receives(
-                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
-                )
+                or case
+                    when (rest).target is null
+                        and not (rest).general
+                        then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    else mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                        null
+                    )
+                end
         end,
-        mbus4.at_post_given_99a2def2(
+        mbus4.at_post_given_ffe28eaf(
             '2 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null
@@ -493,9 +544,9 @@ mbus4_call2 as (
 )
 select (select "post" as "post_orders" from mbus4_call1), (select "post" as "post_audit" from mbus4_call2);
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
@@ -505,40 +556,40 @@ values (mbus4.post('a', '')), (mbus4.post('b', '')), (mbus4.post('c', '')), (mbu
 ----
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
     values (
-        1::bigint, ('a')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-        null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+        1::bigint, ('a')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+        null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
     ),
         (
-            2::bigint, ('b')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-            null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+            2::bigint, ('b')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+            null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            3::bigint, ('c')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-            null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+            3::bigint, ('c')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+            null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            4::bigint, ('d')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-            null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+            4::bigint, ('d')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+            null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            5::bigint, ('e')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-            null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+            5::bigint, ('e')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+            null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            6::bigint, ('f')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-            null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+            6::bigint, ('f')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+            null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            7::bigint, ('g')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-            null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+            7::bigint, ('g')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+            null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            8::bigint, ('h')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-            null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+            8::bigint, ('h')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+            null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         ),
         (
-            9::bigint, ('i')::pg_catalog.text, ('')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore,
-            null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
+            9::bigint, ('i')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore,
+            null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
         )
 ),
 mbus4_call1_posted as materialized (
@@ -579,11 +630,17 @@ mbus4_call1_stored as (
         case
             when consumer_id is not null
                 then rest is null
-                or mbus4.receives(
-                    rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false, null
-                )
+                or case
+                    when (rest).target is null
+                        and not (rest).general
+                        then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    else mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                        null
+                    )
+                end
         end,
-        mbus4.at_post_given_99a2def2(
+        mbus4.at_post_given_ffe28eaf(
             ''||p.n||' _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data,
             null, false
         ) is null
@@ -608,9 +665,9 @@ values ((select "post" as "post" from mbus4_call1 where n = 1 and pg_catalog.clo
     ((select "post" as "post" from mbus4_call1 where n = 8 and pg_catalog.clock_timestamp() is not null)),
     ((select "post" as "post" from mbus4_call1 where n = 9 and pg_catalog.clock_timestamp() is not null));
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$

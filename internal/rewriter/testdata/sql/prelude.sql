@@ -54,7 +54,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -192,7 +192,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_5ec008b6(
+                    perform mbus4.at_retry_cc665861(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -226,7 +226,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_99a2def2(
+                                else mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -279,12 +279,17 @@ begin
                                 case
                                     when consumer_id is not null
                                         then rest is null
-                                        or mbus4.receives(
-                                            rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
-                                            p.headers, p.properties, p.data, null, false, null
-                                        )
+                                        or case
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
+                                        end
                                 end,
-                                mbus4.at_post_given_99a2def2(
+                                mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -320,7 +325,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -440,7 +445,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_5ec008b6(
+            perform mbus4.at_retry_cc665861(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -469,7 +474,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_99a2def2(
+                        else mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -521,12 +526,17 @@ begin
                         case
                             when consumer_id is not null
                                 then rest is null
-                                or mbus4.receives(
-                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, null, false, null
-                                )
+                                or case
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
+                                end
                         end,
-                        mbus4.at_post_given_99a2def2(
+                        mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -553,7 +563,7 @@ end
 $mbus4$;
 select (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4) as "run_on_orders";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -570,14 +580,14 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_5ec008b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_cc665861(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -590,7 +600,7 @@ set jit = off as $mbus4$
              and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array(($2).lease, '.')
-         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease)
+         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', ($2).lease)
      end as part,
          ($2).message as message,
          pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
@@ -726,14 +736,14 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_92f8d399(
+     select mbus4.at_spent_1b8bc6c3(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_27aee938(
+     select mbus4.at_bury_a2a5c6a8(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -836,7 +846,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -974,7 +984,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_5ec008b6(
+                    perform mbus4.at_retry_cc665861(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -1008,7 +1018,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_99a2def2(
+                                else mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -1061,12 +1071,17 @@ begin
                                 case
                                     when consumer_id is not null
                                         then rest is null
-                                        or mbus4.receives(
-                                            rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
-                                            p.headers, p.properties, p.data, null, false, null
-                                        )
+                                        or case
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
+                                        end
                                 end,
-                                mbus4.at_post_given_99a2def2(
+                                mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -1102,7 +1117,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -1222,7 +1237,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_5ec008b6(
+            perform mbus4.at_retry_cc665861(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -1251,7 +1266,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_99a2def2(
+                        else mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -1303,12 +1318,17 @@ begin
                         case
                             when consumer_id is not null
                                 then rest is null
-                                or mbus4.receives(
-                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, null, false, null
-                                )
+                                or case
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
+                                end
                         end,
-                        mbus4.at_post_given_99a2def2(
+                        mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -1374,7 +1394,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_18ffbf99(''0'', a.qname, a.cname)
+                                mbus4.at_no_consumer_56bdd364(''0'', a.qname, a.cname)
                             ) as id,
                                 1 as amt, pg_catalog.clock_timestamp() as now
                             from mbus4_call_args a
@@ -1491,7 +1511,7 @@ begin
                                 and not exists (select from mbus4.message m where m.iid = w.given)
                         )
                         then null
-                    else mbus4.at_post_given_99a2def2(
+                    else mbus4.at_post_given_ffe28eaf(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
@@ -1540,12 +1560,17 @@ begin
                     case
                         when consumer_id is not null
                             then rest is null
-                            or mbus4.receives(
-                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
-                                p.data, null, false, null
-                            )
+                            or case
+                                when (rest).target is null
+                                    and not (rest).general
+                                    then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                else mbus4.receives(
+                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
+                                    p.data, null, false, null
+                                )
+                            end
                     end,
-                    mbus4.at_post_given_99a2def2(
+                    mbus4.at_post_given_ffe28eaf(
                         ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
@@ -1572,7 +1597,7 @@ end
 $mbus4$;
 select (''::pg_catalog.void) as "create_view";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -1589,9 +1614,9 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
@@ -1632,7 +1657,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_18ffbf99(''0'', a.qname, a.cname)
+                                mbus4.at_no_consumer_56bdd364(''0'', a.qname, a.cname)
                             ) as id,
                                 1 as amt, pg_catalog.clock_timestamp() as now
                             from mbus4_call_args a
@@ -1749,7 +1774,7 @@ begin
                                 and not exists (select from mbus4.message m where m.iid = w.given)
                         )
                         then null
-                    else mbus4.at_post_given_99a2def2(
+                    else mbus4.at_post_given_ffe28eaf(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
@@ -1798,12 +1823,17 @@ begin
                     case
                         when consumer_id is not null
                             then rest is null
-                            or mbus4.receives(
-                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
-                                p.data, null, false, null
-                            )
+                            or case
+                                when (rest).target is null
+                                    and not (rest).general
+                                    then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                else mbus4.receives(
+                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
+                                    p.data, null, false, null
+                                )
+                            end
                     end,
-                    mbus4.at_post_given_99a2def2(
+                    mbus4.at_post_given_ffe28eaf(
                         ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
@@ -1892,7 +1922,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -2030,7 +2060,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_5ec008b6(
+                    perform mbus4.at_retry_cc665861(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -2064,7 +2094,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_99a2def2(
+                                else mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -2117,12 +2147,17 @@ begin
                                 case
                                     when consumer_id is not null
                                         then rest is null
-                                        or mbus4.receives(
-                                            rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
-                                            p.headers, p.properties, p.data, null, false, null
-                                        )
+                                        or case
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
+                                        end
                                 end,
-                                mbus4.at_post_given_99a2def2(
+                                mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -2158,7 +2193,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -2278,7 +2313,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_5ec008b6(
+            perform mbus4.at_retry_cc665861(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -2307,7 +2342,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_99a2def2(
+                        else mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -2359,12 +2394,17 @@ begin
                         case
                             when consumer_id is not null
                                 then rest is null
-                                or mbus4.receives(
-                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, null, false, null
-                                )
+                                or case
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
+                                end
                         end,
-                        mbus4.at_post_given_99a2def2(
+                        mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -2396,7 +2436,7 @@ select (
     end
 ) as "run_on_orders";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -2413,14 +2453,14 @@ create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_99a2def2(
+create or replace function mbus4.at_post_given_ffe28eaf(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_5ec008b6(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_cc665861(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -2433,7 +2473,7 @@ set jit = off as $mbus4$
              and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array(($2).lease, '.')
-         else mbus4.at_parts_of_lease_755c7ee4(''||$1||'', ($2).lease)
+         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', ($2).lease)
      end as part,
          ($2).message as message,
          pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
@@ -2569,14 +2609,14 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_92f8d399(
+     select mbus4.at_spent_1b8bc6c3(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_27aee938(
+     select mbus4.at_bury_a2a5c6a8(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -2684,7 +2724,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                                mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -2822,7 +2862,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_5ec008b6(
+                    perform mbus4.at_retry_cc665861(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -2856,7 +2896,7 @@ begin
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_99a2def2(
+                                else mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -2909,12 +2949,17 @@ begin
                                 case
                                     when consumer_id is not null
                                         then rest is null
-                                        or mbus4.receives(
-                                            rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
-                                            p.headers, p.properties, p.data, null, false, null
-                                        )
+                                        or case
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
+                                        end
                                 end,
-                                mbus4.at_post_given_99a2def2(
+                                mbus4.at_post_given_ffe28eaf(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -2950,7 +2995,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(c.id, mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)) as id
+                coalesce(c.id, mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -3070,7 +3115,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_5ec008b6(
+            perform mbus4.at_retry_cc665861(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -3099,7 +3144,7 @@ begin
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_99a2def2(
+                        else mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -3151,12 +3196,17 @@ begin
                         case
                             when consumer_id is not null
                                 then rest is null
-                                or mbus4.receives(
-                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, null, false, null
-                                )
+                                or case
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
+                                end
                         end,
-                        mbus4.at_post_given_99a2def2(
+                        mbus4.at_post_given_ffe28eaf(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null

@@ -470,7 +470,7 @@ select mbus4.purge_queue('orders', 'audit')
 ----
 with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text),
 mbus4_call1_checked as materialized (
-    select a.n, mbus4.at_purge_87e59444('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
+    select a.n, mbus4.at_purge_6e63d87e('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
 ),
 mbus4_call1_enforced as (
     insert into mbus4.waiting (dep, consumer_id, id)
@@ -481,7 +481,7 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, r.removed as purge_queue from mbus4_call1_checked r)
 select (select "purge_queue" as "purge_queue" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_purge_87e59444(call text, qname text, cname text) returns bigint language sql volatile
+create or replace function mbus4.at_purge_6e63d87e(call text, qname text, cname text) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -537,7 +537,8 @@ select mbus4.schedule('report', '@daily', 'orders', 'a=>1')
 ----
 with mbus4_call1_args(n, "name", "cron", "qname", "data", "headers", "properties", "timezone") as (
     select 1::bigint, ('report')::pg_catalog.text, ('@daily')::pg_catalog.text, ('orders')::pg_catalog.text,
-        ('a=>1')::public.hstore, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, 'UTC'::pg_catalog.text
+        (row('a=>1')::mbus4_hstore.given).value,
+        null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, 'UTC'::pg_catalog.text
 ),
 mbus4_call1_asked as materialized (
     select a.n, a.cron,
@@ -643,7 +644,7 @@ mbus4_call1_checked as materialized (
                     from mbus4.consumer c
                     where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
                 ),
-                mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
             ) is not null
         when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is null
             then pg_catalog.left(
@@ -664,7 +665,7 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, ''::void as pause_queue from mbus4_call1_checked r)
 select (select "pause_queue" as "pause_queue" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
@@ -731,7 +732,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        mbus4.at_no_consumer_18ffbf99('1 _session_secret_', a.qname, a.cname)
+                        mbus4.at_no_consumer_56bdd364('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -827,7 +828,7 @@ mbus4_call1 as (
 select *
 from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume_a_by_b_by_c";
 -- where there is in the database:
-create or replace function mbus4.at_no_consumer_18ffbf99(call text, qname text, cname text) returns int language sql volatile as $mbus4$
+create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
      case
          when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))

@@ -191,7 +191,7 @@ mbus4_call1_told as (
     insert into mbus4.semaphore_change (semaphore_id, tasks)
     select d.semaphore_id, array[d.task_id]
     from mbus4_call1_released d
-    where d.status <> 'WAIT'
+    where d.status operator(pg_catalog.<>) 'WAIT'
     union all select null, null
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0

@@ -1,0 +1,111 @@
+package security
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/harness"
+)
+
+// What an attacker does who does not log in.
+
+// dial opens a connection to the proxy.
+func (a *flooder) dial() (net.Conn, error) {
+	return net.DialTimeout("tcp", fmt.Sprintf("%s:%d", a.proxy.Endpoint.Host, a.proxy.Endpoint.Port), 10*time.Second)
+}
+
+// cancels sends n CancelRequests for nobody, from 50 connections at a time.
+func (a *flooder) cancels(n int) {
+	request := binary.BigEndian.AppendUint32(nil, 16)
+	request = binary.BigEndian.AppendUint32(request, 80877102)
+	request = binary.BigEndian.AppendUint64(request, 1)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for range n / 50 {
+				conn, err := a.dial()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Write(request)
+				_, _ = io.Copy(io.Discard, conn)
+				_ = conn.Close()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// silent opens n connections that say nothing, and as many that begin to.
+func (a *flooder) silent(n int) {
+	var conns []net.Conn
+	for i := range n {
+		conn, err := a.dial()
+		if err != nil {
+			break // the system's own limit
+		}
+		conns = append(conns, conn)
+		if i%2 == 1 {
+			_, _ = conn.Write([]byte{0, 0, 39, 16, 0, 3})
+		}
+	}
+	conn, err := pgconn.Connect(harness.Context(a.T), a.proxy.Endpoint.DSN(a.database))
+	if err != nil {
+		a.Errorf("beside %d silent connections nobody else gets in: %v", len(conns), err)
+	} else {
+		harness.Close(conn)
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+}
+
+// halfLogins begins n log-ins that say no more once the server asks for a password, from eight clients that keep the
+// last held of them open.
+func (a *flooder) halfLogins(n, held int) {
+	const clients = 8
+	startup, err := (&pgproto3.StartupMessage{
+		ProtocolVersion: pgproto3.ProtocolVersionNumber, Parameters: map[string]string{"user": asked, "database": a.database},
+	}).Encode(nil)
+	if err != nil {
+		a.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			var open []net.Conn
+			defer func() {
+				for _, c := range open {
+					_ = c.Close()
+				}
+			}()
+			for range n / clients {
+				conn, err := a.dial()
+				if err != nil {
+					return // the system's own limit
+				}
+				_, _ = conn.Write(startup)
+				if open = append(open, conn); len(open) > held/clients {
+					_ = open[0].Close()
+					open = open[1:]
+				}
+			}
+		})
+	}
+	for range 10 {
+		conn, err := pgconn.Connect(harness.Context(a.T), a.proxy.Endpoint.DSN(a.database))
+		if err != nil {
+			a.Errorf("beside the half log-ins one who has logged in before does not get in: %v", err)
+			break
+		}
+		harness.Close(conn)
+	}
+	all.Wait()
+}
