@@ -129,13 +129,15 @@ func (a *flooder) batches(sessions, rounds int, batch []byte, says string) {
 		conn := a.raw()
 		all.Go(func() {
 			defer func() { _ = conn.Close() }()
-			for range rounds {
+			for round := range rounds {
 				if _, err := conn.Write(batch); err != nil {
 					a.Errorf("writing: %v", err)
 					return
 				}
 				if replies, _ := frontend.ReadReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' || !strings.Contains(string(replies), says) {
-					a.Errorf("after a batch of %d bytes: %.100q", len(batch), replies)
+					_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second)) // what comes then may tell why
+					more, _ := frontend.ReadReplies(conn)
+					a.Errorf("after batch %d of %d bytes: %.100q, and then %.200q", round, len(batch), replies, more)
 					return
 				}
 			}

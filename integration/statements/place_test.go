@@ -72,6 +72,18 @@ var inChanges = []place{
 	{sql: "select id into made from t where " + postB + " = 'b1'", a: allOfA, b: "b1\nb2\nb3"},
 }
 
+// What stands beside a set Postgres evaluates for each of its rows, and once more to learn that there is none; what OFFSET skips it evaluates too.
+var besideSets = []place{
+	{sql: "select generate_series(1, 3), mbus4.post('b', 'x=>1') <> ''", rows: "1|t\n2|t\n3|t", a: allOfA, b: "#4"},
+	{sql: "select mbus4.post('b', 'x=>1') <> '' from t where id = (select generate_series(2, 2))", rows: "t", a: allOfA, b: "#1"},
+	{sql: "select unnest(array[10, 20]) + (mbus4.post('b', 'x=>1') <> '')::int", rows: "11\n21", a: allOfA, b: "#2"},
+	{sql: "select id, unnest(array[10, 20]), mbus4.post('b', 'x=>1') <> '' from t where id = 1", rows: "1|10|t\n1|20|t", a: allOfA, b: "#3"},
+	{sql: "select generate_series(1, 3), (select mbus4.post('b', 'x=>1') <> '')", rows: "1|t\n2|t\n3|t", a: allOfA, b: "#1"},
+	{sql: "select generate_series(1, 2), (mbus4.consume('a')).iid", rows: "1|a1\n2|∅", a: "a2\na3"},
+	{sql: "select " + postB + " from t offset 2", rows: "b3", a: allOfA, b: "b1\nb2\nb3"},
+	{sql: "select mbus4.post('b', 'x=>1', iid => 'b1') offset 1", rows: "", a: allOfA, b: "b1"},
+}
+
 var inClauses = []place{
 	{sql: "select id from t group by id having " + postB + " > 'b1' order by id", rows: "2\n3", a: allOfA, b: "b1\nb2\nb3"},
 	{sql: "select count(*) from t group by " + postB, rows: "1\n1\n1", a: allOfA, b: "b1\nb2\nb3"},
@@ -140,7 +152,7 @@ func TestPlaces(t *testing.T) {
 	forms.ForEach(t, []string{"a", "b"}, func(t *testing.T, s *forms.Session) {
 		makeTables(t, s)
 		harness.Ask(t, s.Conn, "create table u (id int primary key, k text)")
-		for _, places := range [][]place{inConditions, inChanges, inClauses, inSubqueries} {
+		for _, places := range [][]place{inConditions, inChanges, inClauses, besideSets, inSubqueries} {
 			for _, p := range places {
 				harness.Ask(t, s.Conn, `drop table if exists made; truncate t, u;
 					insert into t values (1, null), (2, 'k'), (3, null); insert into u values (1, 'old')`)

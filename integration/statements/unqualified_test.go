@@ -46,7 +46,7 @@ func TestUnqualifiedPlaces(t *testing.T) {
 		makeTables(t, s)
 		harness.Ask(t, s.Conn, "create table u (id int primary key, k text)")
 		harness.Ask(t, s.Conn, "set search_path to mbus4, public")
-		for _, places := range [][]place{inFrom, inTargets, inOtherPlaces, inRarerPlaces, inConditions, inChanges, inClauses, inSubqueries} {
+		for _, places := range [][]place{inFrom, inTargets, inOtherPlaces, inRarerPlaces, inConditions, inChanges, inClauses, besideSets, inSubqueries} {
 			for _, p := range places {
 				harness.Ask(t, s.Conn, `drop table if exists made; truncate t, u;
 					insert into t values (1, null), (2, 'k'), (3, null); insert into u values (1, 'old')`)

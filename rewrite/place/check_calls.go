@@ -147,9 +147,7 @@ func (c *call) boundArgs() []sqlfuncs.Param {
 
 func (st *statement) preludesBelow(n *pg_query.Node) bool { return tree.Has(st.isPrelude, n) }
 
-// isSet reports whether n is a call of a function that yields a set: of ours, or one of the usual
-// ones of Postgres, which are known by name. What stands beside a set is evaluated once for each of
-// its rows.
+// isSet reports whether n is a call of a function that yields a set. What stands beside a set is evaluated once for each of its rows.
 func (st *statement) isSet(n any) bool {
 	fc, ok := n.(*pg_query.FuncCall)
 	if !ok {
@@ -157,6 +155,15 @@ func (st *statement) isSet(n any) bool {
 	}
 	if c := st.callOf(fc); c != nil {
 		return c.Match.Func.Set
+	}
+	return st.isForeignSet(n)
+}
+
+// isForeignSet is isSet without our functions: for the usual ones of Postgres, which are known by name.
+func (st *statement) isForeignSet(n any) bool {
+	fc, ok := n.(*pg_query.FuncCall)
+	if !ok || st.callOf(fc) != nil {
+		return false
 	}
 	switch strings.ToLower(tree.NameOf(fc.Funcname[len(fc.Funcname)-1])) {
 	case "generate_series", "generate_subscripts", "unnest", "regexp_matches", "regexp_split_to_table", "string_to_table",
@@ -166,4 +173,17 @@ func (st *statement) isSet(n any) bool {
 		return true
 	}
 	return false
+}
+
+// writes reports whether n is a call of ours that has an effect and yields one value.
+func (st *statement) writes(n any) bool {
+	fc, _ := n.(*pg_query.FuncCall)
+	c := st.callOf(fc)
+	return c != nil && c.Match.Func.Effect == sqlfuncs.Writes && !c.Match.Func.Set
+}
+
+// isCallOrSubLink reports whether n is a call of ours or a subquery in an expression.
+func (st *statement) isCallOrSubLink(n any) bool {
+	fc, _ := n.(*pg_query.FuncCall)
+	return st.callOf(fc) != nil || tree.IsSubLink(n)
 }

@@ -90,6 +90,16 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree
 	if ctx.refused != "" {
 		return st.elsewhereAll(sel.TargetList, ctx.refused)
 	}
+	if n := st.besideSet(sel.TargetList); n != nil {
+		// Postgres evaluates it for each row, and once more to learn that there is none.
+		if r := st.elsewhereNode(n, "a target list with a set"); r != nil {
+			return r
+		}
+	}
+	if sel.LimitOffset != nil {
+		// Postgres evaluates the target list for the rows that are skipped, too.
+		return st.elsewhereAll(sel.TargetList, "a target list with OFFSET")
+	}
 	if tree.OnceOnly(sel) {
 		call := tree.OnlyTarget(sel).GetFuncCall()
 		if c := st.callOf(call); c != nil { // in parentheses, it would take what follows it in with it
@@ -110,6 +120,26 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree
 		return st.elsewhereAll(sel.TargetList, "the target list of a query whose rows are read up to a LIMIT")
 	}
 	return st.hoist(sel, ctx, reg)
+}
+
+// besideSet returns the first entry of a target list in which a call with an effect stands beside a function of Postgres that yields a set: in the
+// same entry or another, but not within the call's arguments.
+func (st *statement) besideSet(targets []*pg_query.Node) *pg_query.Node {
+	sets := 0
+	for _, t := range targets {
+		if tree.HasOutside(st.isForeignSet, t) {
+			sets++
+		}
+	}
+	if sets == 0 {
+		return nil
+	}
+	for _, t := range targets {
+		if tree.HasOutside(st.writes, t) && (sets > 1 || !tree.HasOutside(st.isForeignSet, t) || tree.HasExcept(st.isForeignSet, st.isCallOrSubLink, t)) {
+			return t
+		}
+	}
+	return nil
 }
 
 // subquery places the calls of a subquery that is evaluated once.

@@ -272,3 +272,20 @@ select 1 from t where exists (select from coalesce((select served_is_msg_exists(
 declare c cursor for select * from mbus4.peek('x'), mbus4.get_iid('q') with ordinality
 ----
 declare c cursor for select * from pg_catalog.unnest(array[(select served_peek(('x')::pg_catalog.text) as "peek")::mbus4.qt_model]) as "peek", coalesce((drawn_for(('q')::pg_catalog.text))) with ordinality as "get_iid"
+
+# beside a set of Postgres, and below OFFSET
+select generate_series(1, 3), mbus4.post('q', '')
+----
+select generate_series(1, 3), at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post"
+
+select unnest(array[1, 2]) + length(mbus4.post('q', ''))
+----
+select unnest(array[1, 2]) + length(at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1))
+
+select mbus4.post('q', '') from t offset 2
+----
+select at_post(('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from t offset 2
+
+select generate_series(1, 3), (mbus4.consume('q')).iid, (select mbus4.post('q', ''))
+----
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (row('')::mbus4_hstore.given).value, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select generate_series(1, 3), (pg_catalog.unnest(array(select "consume" from mbus4_call1))).iid, (select "post" as "post" from mbus4_call2)

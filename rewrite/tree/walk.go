@@ -39,16 +39,16 @@ func NameOf(n *pg_query.Node) string { return n.GetString_().GetSval() }
 
 // Has reports whether test holds for a message below one of nodes.
 func Has(test func(any) bool, nodes ...*pg_query.Node) bool {
-	return has(test, func(any) bool { return false }, nodes)
+	return HasExcept(test, func(any) bool { return false }, nodes...)
 }
 
 // HasOutside is Has without subqueries, whose columns may be their own.
 func HasOutside(test func(any) bool, nodes ...*pg_query.Node) bool {
-	return has(test, IsSubLink, nodes)
+	return HasExcept(test, IsSubLink, nodes...)
 }
 
-// has reports whether test holds for a message below one of nodes. It does not look into those for which skip holds.
-func has(test, skip func(any) bool, nodes []*pg_query.Node) bool {
+// HasExcept is Has without what lies below messages for which skip holds, and those themselves.
+func HasExcept(test, skip func(any) bool, nodes ...*pg_query.Node) bool {
 	found := false
 	for _, n := range nodes {
 		if n == nil {
