@@ -62,6 +62,10 @@ func repeat(ctx context.Context, p rig.Path, sql string, d time.Duration) (n int
 	if err != nil {
 		return 0, 0, fmt.Errorf("connecting: %w", err)
 	}
+	if err := conn.SyncConn(ctx); err != nil { // else pgconn may still be reading
+		rig.CloseConn(conn)
+		return 0, 0, fmt.Errorf("connecting: %w", err)
+	}
 	h, err := conn.Hijack()
 	if err != nil {
 		rig.CloseConn(conn)

@@ -42,6 +42,10 @@ func (t *turn) connect(ctx context.Context) ([]*session, error) {
 			return out, errors.Join(fmt.Errorf("connecting through %s: %w", t.path.Name, err), hangUp(out))
 		}
 		pid := int(conn.PID())
+		if err := conn.SyncConn(ctx); err != nil { // else pgconn may still be reading
+			rig.CloseConn(conn)
+			return out, errors.Join(fmt.Errorf("connecting through %s: %w", t.path.Name, err), hangUp(out))
+		}
 		h, err := conn.Hijack()
 		if err != nil {
 			rig.CloseConn(conn)

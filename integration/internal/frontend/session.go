@@ -26,6 +26,9 @@ func Connect(t *testing.T, e harness.Endpoint, database string) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := conn.SyncConn(harness.Context(t)); err != nil { // else pgconn may still be reading, and take what comes next
+		t.Fatal(err)
+	}
 	hijacked, err := conn.Hijack()
 	if err != nil {
 		t.Fatal(err)
