@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"slices"
 	"syscall"
 	"time"
@@ -26,13 +27,13 @@ func (l *looped) report(e life.Event) {
 		l.startTimer()
 	}
 	if say := lastMessage(do); say != nil {
-		l.send(&l.client, say.Encode(nil)) // if that fails, so does the half close
+		l.send(&l.client, say.Encode(nil), bytes.Clone) // if that fails, so does the half close
 	}
 	if !s.life.ReadsServer() {
 		l.server.dropUnsent() // no statement is to run that the client has been told nothing of
 	}
 	if do.Has(life.Terminate) {
-		l.send(&l.server, wire.AppendFrame(nil, wire.MsgTerminate))
+		l.send(&l.server, wire.AppendFrame(nil, wire.MsgTerminate), bytes.Clone)
 	}
 	if do.Has(life.ShutServer) {
 		l.shutdown(&l.server)

@@ -103,7 +103,7 @@ func (l *looped) fed(err error, out *wire.Splicer) {
 		l.report(life.ClientTerminated)
 	}
 	s.foresee()
-	if !l.send(&l.server, out.Result()) {
+	if !l.send(&l.server, out.Result(), out.Own) {
 		l.report(life.ServerRefused)
 	}
 	switch {
@@ -355,7 +355,7 @@ func (l *looped) deliver(batch []byte) {
 	} else {
 		failed = s.Down.Feed(batch, out)
 	}
-	sent := l.send(&l.client, out.Result())
+	sent := l.send(&l.client, out.Result(), out.Own)
 	out.Free()
 	if failed != nil {
 		s.explain("server to client", failed)
@@ -369,17 +369,17 @@ func (l *looped) deliver(batch []byte) {
 	}
 }
 
-// send writes b and keeps what is not taken; false means that the connection is broken.
-func (l *looped) send(e *loopedEnd, b []byte) bool {
+// send writes b and keeps what is not taken; false means that the connection is broken. own is as in put.
+func (l *looped) send(e *loopedEnd, b []byte, own func([]byte) []byte) bool {
 	if e.tls != nil && len(b) > 0 {
 		_, err := e.tls.conn.Write(b)
 		return err == nil
 	}
-	return e.put(b)
+	return e.put(b, own)
 }
 
-// put is send for what is written to the socket as it is.
-func (e *loopedEnd) put(b []byte) bool {
+// put is send for what is written to the socket as it is. own returns what is kept of it as memory that stays.
+func (e *loopedEnd) put(b []byte, own func([]byte) []byte) bool {
 	if len(e.unsent) > 0 {
 		e.unsent = append(e.unsent, b...)
 		return true
@@ -387,7 +387,7 @@ func (e *loopedEnd) put(b []byte) bool {
 	for len(b) > 0 {
 		n, err := rawWrite(e.fd, b)
 		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
-			e.unsent = append([]byte(nil), b...)
+			e.unsent = own(b)
 			return true
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -72,7 +73,7 @@ func (t *loopedTLS) Read(p []byte) (int, error) {
 
 // Write is called by crypto/tls with whole records.
 func (t *loopedTLS) Write(p []byte) (int, error) {
-	if t.cut || !t.end.put(p) {
+	if t.cut || !t.end.put(p, bytes.Clone) {
 		return 0, errBroken
 	}
 	return len(p), nil

@@ -18,9 +18,12 @@ func NewBufferPool() *BufferPool {
 // Get returns a buffer, to be given back with Put.
 func (p *BufferPool) Get() []byte { return p.free.Get().(*[bufferSize]byte)[:] }
 
+// isPooled reports whether b is one of a pool, and has not grown out of it.
+func isPooled(b []byte) bool { return cap(b) == bufferSize }
+
 // Put gives back b; a slice that grew out of its buffer is left to the collector.
 func (p *BufferPool) Put(b []byte) {
-	if cap(b) == bufferSize {
+	if isPooled(b) {
 		p.free.Put((*[bufferSize]byte)(b[:bufferSize]))
 	}
 }

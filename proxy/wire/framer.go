@@ -172,6 +172,9 @@ func skipRun(buf []byte, pos int) (end, n int) {
 // gather goes on gathering in held.
 func (f *Framer) gather(buf []byte, pos int, out *Splicer) (frame []byte, at int) {
 	k := min(f.need-len(f.held), len(buf)-pos)
+	if n := len(f.held) + k; n > cap(f.held) {
+		f.held = append(make([]byte, 0, min(f.need, 2*n)), f.held...) // append would copy a long message many times over
+	}
 	f.held = append(f.held, buf[pos:pos+k]...)
 	pos += k
 	if len(f.held) < f.need {

@@ -44,15 +44,25 @@ func (a *Splicer) Result() []byte {
 	return a.made
 }
 
-// Detach gives pooled memory back and keeps a copy of the Result, for one that is written later:
-// very many may be waiting for that at a time.
+// Detach gives pooled memory back and keeps the Result, for one that is written later: very many may be waiting for
+// that at a time.
 func (a *Splicer) Detach() {
 	if a.made == nil {
 		return
 	}
-	result := append([]byte(nil), a.Result()...)
+	result := a.Own(a.Result())
 	a.Free()
 	a.Begin(result)
+}
+
+// Own returns b, the end of the Result, as memory that outlives Begin and Free: a copy, unless it lies in memory that has
+// outgrown the pool.
+func (a *Splicer) Own(b []byte) []byte {
+	if len(a.made) == 0 || isPooled(a.made) {
+		return append([]byte(nil), b...)
+	}
+	a.made = nil
+	return b
 }
 
 // Free gives memory back; a Splicer that waits holds none.

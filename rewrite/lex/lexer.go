@@ -170,12 +170,21 @@ func skipBlanks(s string, i int) (at int, ok bool) {
 	return i, true
 }
 
-// lineEnd returns where the line of i ends.
+// lineEnd returns where the line of i ends. It looks at ever more at a time, for one byte of which to look is quick, but what lies behind the line
+// must not be looked at for each line.
 func lineEnd(s string, i int) int {
-	if j := strings.IndexAny(s[i:], "\r\n"); j >= 0 {
-		return i + j
+	for size := 64; ; size *= 2 {
+		line, ends := s[i:min(i+size, len(s))], i+size >= len(s)
+		if j := strings.IndexByte(line, '\n'); j >= 0 {
+			line, ends = line[:j], true
+		}
+		if j := strings.IndexByte(line, '\r'); j >= 0 {
+			return i + j
+		}
+		if ends {
+			return i + len(line)
+		}
 	}
-	return len(s)
 }
 
 // commentEnd returns where the comment that opens at i ends, -1 where it does not; comments nest.

@@ -52,3 +52,14 @@ func TestLexerSigns(t *testing.T) {
 		t.Errorf("%d tokens", n)
 	}
 }
+
+// A line ends where the first of either character is, and to find that costs what the line is long.
+func TestLineEnd(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 65, 1000} {
+		for _, end := range []string{"", "\n", "\r", "\r\n", "\n\r", "\rx\n", "\nx\r"} {
+			if got := lineEnd("--"+strings.Repeat("x", n)+end, 2); got != 2+n {
+				t.Errorf("%d characters before %q: %d", n, end, got)
+			}
+		}
+	}
+}
