@@ -30,8 +30,12 @@ func TestFaultsCut(t *testing.T) {
 					plans = append(plans, p)
 				}
 			}
+			const cuts = 16
 			tried, missed := 0, 0
-			for _, p := range some(plans, 16) {
+			for _, p := range some(plans, 2*cuts) { // how bytes come together is another each time: others come for places that are not there
+				if tried == cuts && !everyFault() {
+					break
+				}
 				err := b.cut(side, p)
 				switch {
 				case err == nil:
@@ -43,7 +47,7 @@ func TestFaultsCut(t *testing.T) {
 				}
 			}
 			t.Logf("%s's side: cut at %d places of %d; %d were not there this time", side, tried, len(plans), missed)
-			if tried < 8 { // how bytes come together is another each time, and on a busy machine more so
+			if missed > 2+tried/4 {
 				t.Errorf("too many places were missed")
 			}
 		}
