@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/bench/internal/rig"
@@ -58,18 +57,9 @@ func (b *bench) bulk(ctx context.Context, p rig.Path, sql string, clients int) (
 
 // repeat runs a query for some time, after bulkWarmUp. The number is that of all runs.
 func repeat(ctx context.Context, p rig.Path, sql string, d time.Duration) (n int64, tps float64, err error) {
-	conn, err := pgconn.Connect(ctx, p.DSN())
+	h, err := rig.Hijack(ctx, p.DSN())
 	if err != nil {
 		return 0, 0, fmt.Errorf("connecting: %w", err)
-	}
-	if err := conn.SyncConn(ctx); err != nil { // else pgconn may still be reading
-		rig.CloseConn(conn)
-		return 0, 0, fmt.Errorf("connecting: %w", err)
-	}
-	h, err := conn.Hijack()
-	if err != nil {
-		rig.CloseConn(conn)
-		return 0, 0, err
 	}
 	defer func() { _ = h.Conn.Close() }()
 	if deadline, ok := ctx.Deadline(); ok {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/bench/internal/rig"
@@ -37,21 +36,11 @@ type session struct {
 func (t *turn) connect(ctx context.Context) ([]*session, error) {
 	var out []*session
 	for range t.clients {
-		conn, err := pgconn.Connect(ctx, t.path.DSN())
+		h, err := rig.Hijack(ctx, t.path.DSN())
 		if err != nil {
 			return out, errors.Join(fmt.Errorf("connecting through %s: %w", t.path.Name, err), hangUp(out))
 		}
-		pid := int(conn.PID())
-		if err := conn.SyncConn(ctx); err != nil { // else pgconn may still be reading
-			rig.CloseConn(conn)
-			return out, errors.Join(fmt.Errorf("connecting through %s: %w", t.path.Name, err), hangUp(out))
-		}
-		h, err := conn.Hijack()
-		if err != nil {
-			rig.CloseConn(conn)
-			return out, errors.Join(err, hangUp(out))
-		}
-		s := &session{conn: h.Conn, pid: pid, read: make([]byte, 1<<14)}
+		s := &session{conn: h.Conn, pid: int(h.PID), read: make([]byte, 1<<14)}
 		out = append(out, s)
 		if s.transaction, err = t.say(s); err != nil {
 			return out, errors.Join(err, hangUp(out))

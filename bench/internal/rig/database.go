@@ -48,6 +48,19 @@ func Count(ctx context.Context, dsn, sql string) (int64, error) {
 	return n, nil
 }
 
+// Hijack opens a connection that pgconn has let go of.
+func Hijack(ctx context.Context, dsn string) (*pgconn.HijackedConn, error) {
+	conn, err := pgconn.Connect(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SyncConn(ctx); err != nil { // else pgconn may still be reading
+		CloseConn(conn)
+		return nil, err
+	}
+	return conn.Hijack()
+}
+
 // CloseConn closes a connection politely, and does not wait long.
 func CloseConn(conn *pgconn.PgConn) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
