@@ -92,9 +92,7 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree
 	}
 	if n := st.besideSet(sel.TargetList); n != nil {
 		// Postgres evaluates it for each row, and once more to learn that there is none.
-		if r := st.elsewhereNode(n, "a target list with a set"); r != nil {
-			return r
-		}
+		return st.elsewhereNode(n, "a target list with a set")
 	}
 	if sel.LimitOffset != nil {
 		// Postgres evaluates the target list for the rows that are skipped, too.

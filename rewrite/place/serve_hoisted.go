@@ -76,10 +76,10 @@ func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg tree.Regio
 			sets++
 		}
 	}
-	if sets > 0 && (sel.LimitCount != nil || sel.LimitOffset != nil) {
+	if sets > 0 && sel.LimitCount != nil {
 		// It holds for the rows after the set has multiplied them, and Postgres does not call for
 		// those that it does not read.
-		return refusePosition(rs.calls[0], "a target list with LIMIT or OFFSET over a set")
+		return refusePosition(rs.calls[0], "a target list with LIMIT over a set")
 	}
 	if c := st.nativeBelow(sel.TargetList...); c != nil && sets > 0 {
 		// Postgres evaluates it for each row of the set, but in the WITH query it would be evaluated once for the set.
