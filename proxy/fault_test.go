@@ -33,7 +33,7 @@ func TestFaultsCut(t *testing.T) {
 			const cuts = 16
 			tried, missed := 0, 0
 			for _, p := range some(plans, 2*cuts) { // how bytes come together is another each time: others come for places that are not there
-				if tried == cuts && !everyFault() {
+				if tried == cuts && !thorough() {
 					break
 				}
 				err := b.cut(side, p)

@@ -40,8 +40,8 @@ func eachFaultWay(t *testing.T, f func(t *testing.T, way how)) {
 	}
 }
 
-// everyFault reports whether all places are to be tried and not a few drawn at random.
-func everyFault() bool { return os.Getenv("MBUS_LONG") != "" }
+// thorough reports whether all places are to be tried and not a few drawn at random, and storms are to be as large as they can.
+func thorough() bool { return os.Getenv("MBUS_LONG") != "" }
 
 func newFaultBench(t *testing.T, way how, change func(*Config)) *faultBench {
 	t.Helper()
@@ -221,7 +221,7 @@ func (b *faultBench) places(side string) (all []wiretest.Plan) {
 
 // some draws up to n, unless all are to be tried.
 func some[E any](all []E, n int) []E {
-	if everyFault() || len(all) <= n {
+	if thorough() || len(all) <= n {
 		return all
 	}
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -76,9 +76,9 @@ func TestBigMessagesStream(t *testing.T) {
 	})
 }
 
-// TestIdleSessionMemory measures what 1,000 waiting sessions hold and that they cost no time.
+// TestIdleSessionMemory measures what 300 waiting sessions hold and that they cost no time.
 func TestIdleSessionMemory(t *testing.T) {
-	const n = 1000
+	const n = 300
 	raiseFileLimit(t)
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })

@@ -48,7 +48,7 @@ func TestRandomDriver(t *testing.T) {
 						seed, s, lost, at, wiretest.Around(want, at), wiretest.Around(got, at))
 				}
 				show(sc)
-				show(wiretest.Shrink(sc, proxytest.Patience, func(s wiretest.Script) bool {
+				show(wiretest.Shrink(sc, time.Minute, func(s wiretest.Script) bool {
 					w, g, l := play(s)
 					failed := wiretest.Difference(w, g, alike) >= 0 && l == lost
 					if failed {

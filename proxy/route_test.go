@@ -27,7 +27,7 @@ func TestTargetSessionAttrs(t *testing.T) {
 	defer func() { _ = deaf.Close() }()
 	asked := new(atomic.Int32)
 	front := countingRelay(t, asked)
-	upstream := fmt.Sprintf("postgres://127.0.0.1:%d,127.0.0.1:%d/?sslmode=prefer&connect_timeout=60&target_session_attrs=",
+	upstream := fmt.Sprintf("postgres://127.0.0.1:%d,127.0.0.1:%d/?sslmode=prefer&connect_timeout=600&target_session_attrs=",
 		deaf.Addr().(*net.TCPAddr).Port, front)
 	t.Run("fits", func(t *testing.T) {
 		p := start(t, how{}, func(c *Config) {

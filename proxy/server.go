@@ -36,6 +36,7 @@ type Server struct {
 	consoles  atomic.Int64  // clients in a Console
 	places    *startup.Gate // of connections in startup
 	logins    *startup.Gate // of those of them that need the server
+	held      *startup.Held // those of them for which the server is awaited
 	turns     startup.Turns // of what they do with the processors
 
 	// ctx ends the startups under way at Shutdown and Close.
@@ -92,7 +93,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 	}
 	s.sessions = relay.NewSessions(s.log, s.pool, loopCount)
 	s.limits.Store(cfg.limits())
-	s.places, s.logins = startup.NewGates(startup.Descriptors())
+	s.places, s.logins, s.held = startup.NewGates(startup.Descriptors())
 	s.turns = startup.NewTurns()
 	return s, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -83,7 +82,7 @@ func (s *Server) refuse(ctx context.Context, l *endpoint.Endpoint, st *startup.C
 	case errors.Is(context.Cause(ctx), startup.ErrSilent):
 		said = fatal.TooSlow()
 	case errors.As(context.Cause(ctx), &said):
-	case errors.Is(err, startup.ErrCrowded):
+	case errors.Is(err, startup.ErrCrowded), errors.Is(context.Cause(ctx), startup.ErrCrowded):
 		said = fatal.Crowded()
 	case errors.Is(ctx.Err(), context.Canceled), errors.Is(err, context.Canceled):
 		said = fatal.Shutdown()
@@ -142,29 +141,17 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	// A session has its place from AuthenticationOk on, which servers do not send by itself but with all up to
-	// ReadyForQuery. That may take long, at will of who logs in (post_auth_delay) or of who holds a lock on the database, and no
-	// other shall wait for it. So the session has its place as well where the server lets it wait.
-	seat := sync.OnceValue(func() error {
-		s.logins.Leave(st)
-		if console {
-			return nil
-		}
-		return s.sessions.Count(sess, limit)
-	})
+	attempt := &loginAttempt{server: s, client: st, limit: limit}
+	counted := sess
+	if console {
+		counted = nil
+	}
 	a := auth.Exchange{
 		Client: l, User: params.User, Verifiers: s.verifiers, Log: sess.Log(), Refusable: !wellFormed,
-		Old: p.Code()>>16 < wire.ProtocolMajor,
-		LoggedIn: func() error {
-			s.logins.CameThrough(st)
-			s.places.Leave(st)
-			return seat()
-		},
-		Overdue: func() {
-			if err := seat(); err != nil {
-				st.End(err)
-			}
-		},
+		Old:      p.Code()>>16 < wire.ProtocolMajor,
+		LoggedIn: func() error { return attempt.succeeded(counted) },
+		Overdue:  attempt.overdue,
+		Asked:    func() error { return attempt.asked(ctx) },
 	}
 	keyed := sess.Keyed
 	if console {
@@ -178,7 +165,7 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 		if own := new(fatal.Error); errors.As(err, &own) {
 			s.logins.Forgive(st) // no server can be reached, or there is no room for one more session
 		}
-		s.logins.Leave(st)
+		attempt.left()
 	}
 	if err != nil {
 		sess.Abandon()

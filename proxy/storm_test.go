@@ -19,10 +19,14 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// TestConnectionStorm opens 5,000 connections and drops them wherever they are in startup, politely
+// TestConnectionStorm opens 1,000 connections, or 5,000, and drops them wherever they are in startup, politely
 // or with a reset. Nothing of them stays.
 func TestConnectionStorm(t *testing.T) {
-	const n, abreast = 5000, 48
+	const abreast = 48
+	n := int64(1000)
+	if thorough() {
+		n = 5000
+	}
 	raiseFileLimit(t)
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = proxytest.Marking{}, shared.serverTLS() })
@@ -120,10 +124,14 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// TestCancelStorm sends 2,000 cancel requests with right and wrong keys while 50 sessions run
+// TestCancelStorm sends 500 cancel requests, or 2,000, with right and wrong keys while 20 sessions run
 // queries: only those whose key was sent are cancelled.
 func TestCancelStorm(t *testing.T) {
-	const n, sessions, abreast = 2000, 50, 16
+	const sessions, abreast = 20, 16
+	n := int64(500)
+	if thorough() {
+		n = 2000
+	}
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, nil)
 		all := make([]*wireClient, sessions)

@@ -113,9 +113,12 @@ type Exchange struct {
 	User           string // of the startup packet
 	// LoggedIn is called once, when the server has let the client in; an error of it ends the startup.
 	LoggedIn func() error
-	// Overdue is called, by another goroutine, when an answer of the server takes longer than serverPatience; nil: nobody
-	// wants to know. It may be called again, and late.
+	// Overdue is called when an answer of the server takes longer than serverPatience, by another goroutine while Run waits
+	// for it, and again for another answer; nil: nobody wants to know.
 	Overdue func()
+	// Asked is called when the client has been asked for something, before Run waits for it; an error of it ends the
+	// startup; nil: nobody wants to know.
+	Asked func() error
 	// Keyed is called with the session's cancel key, before the client has it; nil: nobody wants to know.
 	Keyed func(wire.CancelKey)
 	// Refusable marks a startup packet that is none of protocol 3: the server can only refuse it.
@@ -142,10 +145,7 @@ func (a *Exchange) flush() error {
 
 // next returns the server's next message; it is valid until the call after.
 func (a *Exchange) next() ([]byte, error) {
-	if a.Overdue != nil && !a.in.buffered() {
-		defer time.AfterFunc(serverPatience, a.Overdue).Stop()
-	}
-	m, err := a.in.next()
+	m, err := a.awaitServer()
 	if err == nil {
 		return m, nil
 	}
@@ -156,6 +156,23 @@ func (a *Exchange) next() ([]byte, error) {
 		return nil, fatal.ServerGarbage()
 	}
 	return nil, &ServerGone{err}
+}
+
+// awaitServer is next without what to do about an error.
+func (a *Exchange) awaitServer() ([]byte, error) {
+	if a.Overdue == nil || a.in.buffered() {
+		return a.in.next()
+	}
+	told := make(chan struct{})
+	timer := time.AfterFunc(serverPatience, func() {
+		defer close(told)
+		a.Overdue()
+	})
+	m, err := a.in.next()
+	if !timer.Stop() {
+		<-told
+	}
+	return m, err
 }
 
 // refused passes the server's ErrorResponse on.
@@ -285,6 +302,11 @@ func (a *Exchange) runOld() error {
 
 // readPassword reads the one message with which a client answers an authentication request.
 func (a *Exchange) readPassword() ([]byte, error) {
+	if a.Asked != nil {
+		if err := a.Asked(); err != nil {
+			return nil, err
+		}
+	}
 	var head [wire.HeaderSize]byte
 	if _, err := io.ReadFull(a.Client.Conn, head[:1]); err != nil {
 		return nil, &clientGone{err}

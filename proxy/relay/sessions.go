@@ -90,14 +90,10 @@ func (s *Sessions) Admit(client *endpoint.Endpoint, replication bool, limit int)
 	return sess, nil
 }
 
-// Count gives a session that has logged in, or for which the server is awaited, a place, if there is one. For one that
-// has ended it does nothing.
+// Count gives a session that has logged in a place, if there is one.
 func (s *Sessions) Count(sess *Session, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.all[sess]; !known {
-		return nil
-	}
 	if s.isFull(limit) {
 		return fatal.TooManyClients()
 	}

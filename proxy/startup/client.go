@@ -32,15 +32,15 @@ const (
 	maxBeforePacket = 16 << 10
 )
 
-// NewGates makes the gate of all startups and that of those which need the server. They take no more than half of the
-// descriptors that the process may have, so that none is missing where a session needs it.
-func NewGates(descriptors int) (places, logins *Gate) {
+// NewGates makes the gate of all startups, that of those which need the server, and the place of those that wait for it. They take
+// no more than half of the descriptors that the process may have, so that none is missing where a session needs it.
+func NewGates(descriptors int) (places, logins *Gate, held *Held) {
 	room := min(MaxStartups, max(descriptors/2, 8))
 	places = newGate(room, startupGrace, 0)
 	places.spare = room / 32
 	logins = newGate(min(MaxLogins, room/8), loginGrace, room*maxLoginQueue/MaxStartups)
 	logins.least, logins.pace = leastGrace, failedLogins
-	return places, logins
+	return places, logins, &Held{least: logins.room}
 }
 
 // Descriptors is how many the process may have.
@@ -90,9 +90,6 @@ func (s *Client) drop(why error) {
 	s.dropped.Store(true)
 	s.end(why)
 }
-
-// End ends the startup; why is the cause of its context.
-func (s *Client) End(why error) { s.end(why) }
 
 // silence is for how long the proxy has been waiting for the client's answer to what it wrote last; 0: it does not wait.
 func (s *Client) silence(now time.Time) time.Duration {

@@ -257,7 +257,7 @@ func TestOrigins(t *testing.T) {
 
 func TestGatesLeaveDescriptors(t *testing.T) {
 	for _, limit := range []int{0, 20, 1024, 1 << 20} {
-		places, logins := NewGates(limit)
+		places, logins, _ := NewGates(limit)
 		if places.room > max(limit/2, 8) || places.room > MaxStartups || logins.room < 1 || logins.room+logins.queue >= places.room {
 			t.Errorf("%d descriptors: %d places, %d logins, %d wait", limit, places.room, logins.room, logins.queue)
 		}

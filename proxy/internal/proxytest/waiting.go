@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Patience bounds every wait of a test; nothing waits that long unless it fails.
-const Patience = time.Minute
+// Patience bounds every wait of a test. Nothing waits that long unless it fails: the machine may be twenty times as slow
+// as it is alone.
+const Patience = 4 * time.Minute
 
 // Eventually polls until ok, which must become true.
 func Eventually(t *testing.T, what string, ok func() bool) {

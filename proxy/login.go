@@ -1,0 +1,60 @@
+package proxy
+
+import (
+	"context"
+
+	"mbusproxy/proxy/relay"
+	"mbusproxy/proxy/startup"
+)
+
+// loginAttempt is a client's way through authentication: it has a place among those that log in while the client is awaited, one
+// among those that the server keeps waiting while that lasts, and one among the sessions from AuthenticationOk on.
+type loginAttempt struct {
+	server *Server
+	client *startup.Client
+	held   bool // by the server
+	limit  int  // of sessions; 0: there is none
+}
+
+// overdue: the server takes long for its answer.
+func (l *loginAttempt) overdue() {
+	if l.held {
+		return
+	}
+	room := startup.MaxStartups / 2
+	if l.limit > 0 {
+		room = min(room, l.limit-l.server.sessions.Census().LoggedIn)
+	}
+	l.held = true
+	l.server.held.Enter(l.client, room)
+	l.server.logins.Leave(l.client)
+}
+
+// asked: the server asks the client for something, for whom the others wait from now on.
+func (l *loginAttempt) asked(ctx context.Context) error {
+	if !l.held {
+		return nil
+	}
+	l.held = false
+	l.server.held.Leave(l.client)
+	err := l.server.logins.Enter(ctx, l.client)
+	l.server.logins.Forgive(l.client) // it has been counted when it came first
+	return err
+}
+
+// succeeded: the server has let the client in. sess gets its place, if there is one; nil: it is none.
+func (l *loginAttempt) succeeded(sess *relay.Session) error {
+	l.server.logins.CameThrough(l.client)
+	l.server.places.Leave(l.client)
+	l.left()
+	if sess == nil {
+		return nil
+	}
+	return l.server.sessions.Count(sess, l.limit)
+}
+
+// left gives all places back but that of a session.
+func (l *loginAttempt) left() {
+	l.server.logins.Leave(l.client)
+	l.server.held.Leave(l.client)
+}
