@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -56,7 +55,7 @@ func (one step) run(t *testing.T, s *forms.Session) {
 	code, refused := strings.CutPrefix(one.want, "error ")
 	switch {
 	case one.await:
-		harness.Await(t, s.Conn, 20*time.Second, one.sql)
+		harness.Await(t, s.Conn, one.sql)
 	case refused:
 		s.Refused(t, code, one.sql)
 	default:

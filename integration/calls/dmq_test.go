@@ -3,7 +3,6 @@ package calls
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -34,7 +33,7 @@ func TestClearQueue(t *testing.T) {
 		// It does not wait for who holds a message.
 		s.Want(t, "soon", "select mbus4.post('q', 'a=>1', iid => 'soon', expires => (now() + '1 s')::timestamp)")
 		harness.Want(t, other, "soon", "begin; select iid from mbus4.consume('q')")
-		harness.Await(t, s.Conn, 20*time.Second, "select clock_timestamp() > expires from mbus4.message where iid = 'soon' union all select true limit 1")
+		harness.Await(t, s.Conn, "select clock_timestamp() > expires from mbus4.message where iid = 'soon' union all select true limit 1")
 		s.Want(t, "", "select mbus4.clear_queue_q()")
 		harness.Ask(t, other, "rollback")
 		s.Want(t, "", "select iid from mbus4.consumen('q', amt => 9)")
@@ -132,7 +131,7 @@ func TestDMQKeeps(t *testing.T) {
 		s.Want(t, "", "select iid from mbus4.consume('q')")
 		s.Want(t, "t", "select iid = $1 from mbus4.consume('dmq')", placed)
 		// Where the releaser has the message in hand just now, it wakes it.
-		harness.Await(t, s.Conn, 30*time.Second, "select available_at <= clock_timestamp() from mbus4.message where iid = 'too'")
+		harness.Await(t, s.Conn, "select available_at <= clock_timestamp() from mbus4.message where iid = 'too'")
 		s.Want(t, "too", "select iid from mbus4.consume('q')")
 
 		// Copies that triggers make there are no different.
@@ -211,6 +210,6 @@ func TestDMQOrder(t *testing.T) {
 		s.Want(t, "last", "select iid from mbus4.consume('dmq')")
 		s.Want(t, "", "select iid from mbus4.consumen('r', amt => 9)")
 		s.Want(t, "bad", "select iid from mbus4.consume('q')")
-		harness.Await(t, s.Conn, 20*time.Second, "select exists (select from mbus4.consume('r'))")
+		harness.Await(t, s.Conn, "select exists (select from mbus4.consume('r'))")
 	})
 }

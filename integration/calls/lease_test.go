@@ -3,7 +3,6 @@ package calls
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -227,7 +226,7 @@ func TestLeaseExpires(t *testing.T) {
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '2 s')::timestamp, iid => 'old')")
 		lease := harness.Ask(t, s.Conn, "select lease from mbus4.lease('q', lease => '1 hour')")
-		harness.Await(t, s.Conn, 20*time.Second, "select expires < clock_timestamp() from mbus4.message where iid = 'old'")
+		harness.Await(t, s.Conn, "select expires < clock_timestamp() from mbus4.message where iid = 'old'")
 		s.Want(t, "", "select mbus4.clear_queue_q()")
 		s.Want(t, "leased", "select state from mbus4.why('old')")
 		s.Want(t, "t|t|t|old", "select mbus4.is_msg_exists('old'), mbus4.peek_q('old'), mbus4.peek_q(), iid from mbus4.peek('old')")
@@ -245,12 +244,12 @@ func TestLeaseExpires(t *testing.T) {
 		for _, take := range []string{"select iid from mbus4.take('old')", "select iid from mbus4.take_from_q_by_default('old')"} {
 			s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '2 s')::timestamp, iid => 'old')")
 			s.Want(t, "old", "select iid from mbus4.lease('q', lease => '1 hour')")
-			harness.Await(t, s.Conn, 20*time.Second, "select expires < clock_timestamp() from mbus4.message where iid = 'old'")
+			harness.Await(t, s.Conn, "select expires < clock_timestamp() from mbus4.message where iid = 'old'")
 			s.Want(t, "old", take)
 		}
 		s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '2 s')::timestamp, iid => 'old')")
 		s.Want(t, "old", "select iid from mbus4.lease('q', lease => '200 ms')")
-		harness.Await(t, s.Conn, 20*time.Second, "select not mbus4.is_msg_exists('old')")
+		harness.Await(t, s.Conn, "select not mbus4.is_msg_exists('old')")
 		s.Want(t, "∅", "select iid from mbus4.take('old')")
 	})
 }

@@ -84,7 +84,7 @@ func TestIIDWithoutAQueue(t *testing.T) {
 			s.Want(t, "t", "select mbus4.post('q', 'a=>1', hstore('consume_after', array[$1::text]::text)) <> ''", iid)
 			s.Want(t, "", "select iid from mbus4.consume('q')")
 			s.Want(t, iid, "select iid from mbus4.consume('later')")
-			harness.Await(t, s.Conn, reaped, "select exists (select from mbus4.consume('q'))")
+			harness.Await(t, s.Conn, "select exists (select from mbus4.consume('q'))")
 			s.Want(t, "", "select mbus4.drop_queue('later')")
 		}
 	})

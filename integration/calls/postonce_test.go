@@ -2,7 +2,6 @@ package calls
 
 import (
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -36,7 +35,7 @@ func TestPostOnce(t *testing.T) {
 		s.Want(t, "x", "select mbus4.post('q', 'n=>6', iid => 'y', unique_key => 'back', unique_for => '1 h')")
 		s.Want(t, "", "rollback")
 		s.Want(t, "z", "select mbus4.post('q', 'n=>6', iid => 'z', unique_key => 'back', unique_for => '0.2 s')")
-		harness.Await(t, s.Conn, 20*time.Second, "select not exists (select from mbus4.unique_post where key = 'back')") // swept
+		harness.Await(t, s.Conn, "select not exists (select from mbus4.unique_post where key = 'back')") // swept
 		s.Want(t, "z2", "select mbus4.post('q', 'n=>7', iid => 'z2', unique_key => 'back', unique_for => '1 h')")
 		s.Want(t, "6,7", "select string_agg(data->'n', ',') from mbus4.consumen('q', amt => 9)")
 
@@ -62,7 +61,7 @@ func TestPostOnceWaits(t *testing.T) {
 			text, err := harness.Query(harness.Context(t), conn, post, "second")
 			got <- text + harness.SQLState(err)
 		}()
-		harness.Await(t, watch, 20*time.Second, "select exists (select from pg_locks where pid = $1::int and not granted)", pid)
+		harness.Await(t, watch, "select exists (select from pg_locks where pid = $1::int and not granted)", pid)
 		harness.Want(t, watch, "0", "select count(*) from mbus4.message")
 		harness.Ask(t, other, end)
 		if text := <-got; text != want {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -47,7 +46,7 @@ func TestRunError(t *testing.T) {
 			harness.Want(t, conn, `m2|"n"=>"2"|"p"=>"1"|h|q|q|{`+database+`}|t|`+c.message,
 				`select iid, data, properties, headers->'own', headers->'destination_queue', headers->'destination', headers->'seenby',
 					(headers->'dmq.added')::timestamp between localtimestamp - interval '1 min' and localtimestamp, headers->'dmq.error' from mbus4.consume('dmq')`)
-			harness.Await(t, conn, 20*time.Second, "select exists (select from mbus4.consume('q'))")
+			harness.Await(t, conn, "select exists (select from mbus4.consume('q'))")
 		})
 	}
 }
@@ -239,7 +238,7 @@ func TestRunCancel(t *testing.T) {
 				ended <- err
 			}()
 			sleeping := fmt.Sprintf("select count(*) = 1 from pg_stat_activity where pid = %d and wait_event = 'PgSleep'", conn.PID())
-			harness.Await(t, server, 20*time.Second, sleeping)
+			harness.Await(t, server, sleeping)
 			if err := conn.CancelRequest(ctx); err != nil {
 				t.Fatal(err)
 			}

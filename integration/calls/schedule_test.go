@@ -3,7 +3,6 @@ package calls
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -79,13 +78,14 @@ func TestSchedule(t *testing.T) {
 	database := harness.NewQueueDatabase(t, "q")
 	harness.Admin(t, "grant mbus4_user to "+mine+", "+theirs)
 	conn, other := harness.ConnectAs(t, harness.Proxied(), database, mine), harness.ConnectAs(t, harness.Proxied(), database, theirs)
+	began := harness.Ask(t, conn, "select clock_timestamp()")
 	harness.Ask(t, conn, "select mbus4.schedule('s', '@every 1s', 'q', 'a=>1', 'h=>1, schedule=>no', 'p=>1')")
 	for range 2 {
-		harness.Await(t, conn, 20*time.Second, "select mbus4.peek_q()")
+		harness.Await(t, conn, "select mbus4.peek_q()")
 		harness.Want(t, conn, "1|1|s|1|t", `select data->'a', headers->'h', headers->'schedule', properties->'p',
-			(headers->'scheduled_at')::timestamptz between now() - interval '5 s' and now() from mbus4.consume('q')`)
+			(headers->'scheduled_at')::timestamptz between $1 and now() from mbus4.consume('q')`, began)
 	}
-	harness.Want(t, conn, "s|@every 1s|UTC|q|t|t|∅|"+mine, "select name, cron, timezone, queue, next_at > last_at, missed <= 1, last_error, owner from mbus4.schedules")
+	harness.Want(t, conn, "s|@every 1s|UTC|q|t|∅|"+mine, "select name, cron, timezone, queue, next_at > last_at, last_error, owner from mbus4.schedules")
 	refused := harness.Refusal(t, other, "42501", "select mbus4.schedule('s', '@daily', 'q')")
 	if refused.Message != `schedule "s" belongs to role "`+mine+`"` || refused.Hint == "" {
 		t.Errorf("%+v", refused)
@@ -100,7 +100,7 @@ func TestSchedule(t *testing.T) {
 	harness.Ask(t, conn, "select mbus4.purge_queue('q')")
 	harness.Want(t, conn, "f|0", "select mbus4.peek_q(), count(*) from mbus4.schedules")
 	harness.Ask(t, conn, "select mbus4.schedule('json', '@every 1s', 'q', payload => '[1, {\"a\": null}]')")
-	harness.Want(t, conn, `[1, {"a": null}]|json`, "select payload, headers->'schedule' from mbus4.consume_json('q', wait => '20s')")
+	harness.Want(t, conn, `[1, {"a": null}]|json`, "select payload, headers->'schedule' from mbus4.consume_json('q', wait => '2min')")
 }
 
 // A role has room for 10,000 schedules; those that it has it may change.

@@ -83,7 +83,7 @@ func awaitRows(t *testing.T, conn *pgconn.PgConn, sql, rows string) (got string)
 	if conn.TxStatus() == 'T' {
 		begin, keep, undo = "savepoint await", "release await", "rollback to await"
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(harness.AskLimit); ; {
 		harness.Ask(t, conn, begin)
 		if got = harness.Ask(t, conn, sql); got == rows || time.Now().After(deadline) {
 			harness.Ask(t, conn, keep)

@@ -12,13 +12,10 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// reaped is how long a temporary queue may outlive its session; the proxy promises about a second.
-const reaped = 15 * time.Second
-
 // awaitNoQueue waits until consuming from a queue is refused because it is not there.
 func awaitNoQueue(t *testing.T, conn *pgconn.PgConn, queue string) {
 	t.Helper()
-	deadline := time.After(reaped)
+	deadline := time.After(harness.AskLimit)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -32,7 +29,7 @@ func awaitNoQueue(t *testing.T, conn *pgconn.PgConn, queue string) {
 		}
 		select {
 		case <-deadline:
-			t.Fatalf("%s is still there after %v", queue, reaped)
+			t.Fatalf("%s is still there after %v", queue, harness.AskLimit)
 		case <-tick.C:
 		}
 	}
@@ -116,7 +113,7 @@ func TestTemporaryQueueVanishes(t *testing.T) {
 			stays := harness.Ask(t, other, "select mbus4.create_temporary_queue()")
 			harness.Want(t, other, "x\ny\nz", "select mbus4.post(q, 'a=>1', iid => i) from (values ($1, 'x'), ($2, 'y'), ('q', 'z')) v (q, i)", queue, stays)
 			harness.Want(t, other, "1", "select mbus4.estimated_messages($1)", fed)
-			harness.Await(t, other, 20*time.Second, "select count(*) = 3 from mbus4.queue where kind = 'temp'")
+			harness.Await(t, other, "select count(*) = 3 from mbus4.queue where kind = 'temp'")
 
 			end(t, proxy, owner, other)
 			awaitNoQueue(t, other, queue)

@@ -43,10 +43,10 @@ func worker(t *testing.T, name string, env []string, dsn func(harness.Endpoint, 
 		<-exited
 	}()
 	// One order fails twice, and lies in dmq then.
-	harness.Await(t, direct, 60*time.Second, "select (select count(*) from done) = 2 and (select count(*) from mbus4.message m where m.consumer_id = 1) = 1")
+	harness.Await(t, direct, "select (select count(*) from done) = 2 and (select count(*) from mbus4.message m where m.consumer_id = 1) = 1")
 	harness.Ask(t, proxied, "select mbus4.post('orders', 'n=>4')")
-	harness.Await(t, direct, 60*time.Second, "select exists (select from done where worker = $1 and n = 4)", name)
-	harness.Await(t, direct, 60*time.Second, "select exists (select from pg_stat_activity where datname = current_database() and state like 'idle%' and query like '%at_await%')")
+	harness.Await(t, direct, "select exists (select from done where worker = $1 and n = 4)", name)
+	harness.Await(t, direct, "select exists (select from pg_stat_activity where datname = current_database() and state like 'idle%' and query like '%at_await%')")
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func worker(t *testing.T, name string, env []string, dsn func(harness.Endpoint, 
 		if err != nil {
 			t.Errorf("%v\n%s", err, said.String())
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(harness.AskLimit):
 		t.Errorf("it does not end\n%s", said.String())
 	}
 	harness.Want(t, direct, "1|3|4", "select string_agg(n::text, '|' order by n) from done")

@@ -39,7 +39,7 @@ func TestNobodyStarves(t *testing.T) {
 			c.behind(t, holder)
 
 			// The flow never ends: there is always something newer to deliver.
-			deadline := time.Now().Add(60 * time.Second) // housekeeping shares the machine with the other tests
+			deadline := time.Now().Add(harness.AskLimit) // housekeeping shares the machine with the other tests
 			late := 0
 			for n := 0; late < 5; n++ {
 				harness.Ask(t, other, "select mbus4.post('q', 'a=>1', iid => $1)", fmt.Sprint("flow", n))
@@ -67,7 +67,7 @@ func TestSameIIDAtOnce(t *testing.T) {
 			_, err := harness.Query(ctx, second, "select mbus4.post('q', 'n=>2', iid => $1)", "i")
 			failed <- err
 		}()
-		harness.Await(t, server, 20*time.Second, fmt.Sprintf(
+		harness.Await(t, server, fmt.Sprintf(
 			"select count(*) = 1 from pg_stat_activity where pid = %d and wait_event_type = 'Lock'", second.PID()))
 		harness.Ask(t, first, c.end)
 		if err := <-failed; harness.SQLState(err) != c.code || (err == nil) != (c.code == "") {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -14,7 +13,7 @@ import (
 // over waits until the leases of a queue's messages have ended.
 func over(t *testing.T, s *forms.Session) {
 	t.Helper()
-	harness.Await(t, s.Conn, 20*time.Second, "select count(*) = 0 from mbus4.message where available_at > clock_timestamp() and available_at < clock_timestamp() + interval '30 s'")
+	harness.Await(t, s.Conn, "select count(*) = 0 from mbus4.message where available_at > clock_timestamp() and available_at < clock_timestamp() + interval '30 s'")
 }
 
 // A lease hides a message from everybody, until it is acknowledged or ends; then it comes again,
@@ -263,7 +262,7 @@ func TestLeaseOrder(t *testing.T) {
 			s.Want(t, "", "select iid from mbus4.consumen('r', amt => 9)")
 			lease = harness.Ask(t, s.Conn, "select lease from mbus4.lease('q')")
 			s.Want(t, "t", "select mbus4.ack($1)", lease)
-			harness.Await(t, s.Conn, 20*time.Second, "select exists (select from mbus4.consume('r'))")
+			harness.Await(t, s.Conn, "select exists (select from mbus4.consume('r'))")
 		}
 	})
 }
@@ -279,7 +278,7 @@ func TestLeaseWorkers(t *testing.T) {
 	if err := harness.Abort(worker); err != nil {
 		t.Fatal(err)
 	}
-	harness.Await(t, conn, 20*time.Second, "select exists (select from mbus4.lease('q', lease => '1 hour') where iid = 'killed' and attempt = 2)")
+	harness.Await(t, conn, "select exists (select from mbus4.lease('q', lease => '1 hour') where iid = 'killed' and attempt = 2)")
 	// One that dies in its transaction has had none.
 	harness.Ask(t, conn, "select mbus4.post('q', 'n=>1', iid => 'open')")
 	worker = harness.Connect(t, harness.Proxied(), database)
@@ -288,7 +287,7 @@ func TestLeaseWorkers(t *testing.T) {
 	if err := harness.Abort(worker); err != nil {
 		t.Fatal(err)
 	}
-	harness.Await(t, conn, 20*time.Second, "select exists (select from mbus4.lease('q', lease => '1 hour') where iid = 'open' and attempt = 1)")
+	harness.Await(t, conn, "select exists (select from mbus4.lease('q', lease => '1 hour') where iid = 'open' and attempt = 1)")
 
 	const workers, messages = 6, 300
 	harness.Ask(t, conn, "create table done (iid text primary key)")

@@ -3,7 +3,6 @@ package delivery
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -114,7 +113,7 @@ func TestTakeWaits(t *testing.T) {
 					}
 					got <- text
 				}()
-				harness.Await(t, server, 20*time.Second, fmt.Sprintf(
+				harness.Await(t, server, fmt.Sprintf(
 					"select count(*) = 1 from pg_stat_activity where pid = %d and wait_event_type = 'Lock'", taker.PID()))
 				harness.Ask(t, holder, c.end)
 				if text := <-got; text != c.got {

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -17,7 +16,7 @@ func TestDelay(t *testing.T) {
 		s.Want(t, "past", "select mbus4.post('q', 'a=>1', delayed_until => $1, iid => 'past')", "2001-01-01")
 		s.Want(t, "past\nearly", "select iid from mbus4.consumen('q', amt => 9) order by iid desc")
 		s.Want(t, "t|t", "select mbus4.is_msg_exists('late'), (mbus4.peek('late')).delayed_until is not null")
-		harness.Await(t, s.Conn, 20*time.Second, "select count(*) = 1 from mbus4.consume('q') m where m.delayed_until <= clock_timestamp()::timestamp")
+		harness.Await(t, s.Conn, "select count(*) = 1 from mbus4.consume('q') m where m.delayed_until <= clock_timestamp()::timestamp")
 		s.Want(t, "", "select iid from mbus4.consume('q')")
 	})
 }
@@ -30,7 +29,7 @@ func TestExpiry(t *testing.T) {
 		s.Want(t, "soon", "select mbus4.post('q', 'a=>1', expires => (now() + '300 ms')::timestamp, iid => 'soon')")
 		s.Want(t, "stays", "select mbus4.post('q', 'a=>1', expires => (now() + '1 h')::timestamp, iid => 'stays')")
 		server := harness.Connect(t, harness.Direct(), s.Database)
-		harness.Await(t, server, 60*time.Second, "select array_agg(iid) = '{stays}' from mbus4.message")
+		harness.Await(t, server, "select array_agg(iid) = '{stays}' from mbus4.message")
 		s.Want(t, "stays", "select iid from mbus4.consumen('q', amt => 9)")
 	})
 }

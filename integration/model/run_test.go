@@ -23,7 +23,7 @@ const (
 	modelSteps    = 160 // of a sequence
 	modelHistory  = 40  // statements shown on failure
 	// modelPatience bounds what the services may take to wake what waited; the machine may be busy.
-	modelPatience = 20 * time.Second
+	modelPatience = time.Minute
 )
 
 // Random sequences of all operations from several sessions behind two proxies, one statement at a

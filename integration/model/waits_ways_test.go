@@ -92,7 +92,7 @@ var waitWays = []waitWay{
 	}},
 	{"a schedule", nil, func(r *waitRun, _ int) time.Time {
 		r.does(r.poster, "select mbus4.schedule('s', '* * * * * *', 'q', 'n=>1')")
-		harness.Await(r.T, r.direct, modelPatience, "select last_at is not null from mbus4.schedules where name = 's'")
+		harness.Await(r.T, r.direct, "select last_at is not null from mbus4.schedules where name = 's'")
 		r.does(r.poster, "select mbus4.unschedule('s')")
 		return time.Now()
 	}},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
@@ -24,7 +23,7 @@ func TestCancelCall(t *testing.T) {
 			_, err := f.Run(ctx, taker, forms.Do("select iid from mbus4.take($1)", "m"))
 			failed <- err
 		}()
-		harness.Await(t, server, 20*time.Second, fmt.Sprintf(
+		harness.Await(t, server, fmt.Sprintf(
 			"select count(*) = 1 from pg_stat_activity where pid = %d and wait_event_type = 'Lock'", taker.PID()))
 		cancelCtx, cancel := context.WithTimeout(ctx, harness.AskLimit)
 		if err := taker.CancelRequest(cancelCtx); err != nil {

@@ -35,7 +35,7 @@ func (w watched) row() map[string]string {
 func (w watched) want(state, call, held string) {
 	w.t.Helper()
 	var got map[string]string
-	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); {
+	for until := time.Now().Add(harness.AskLimit); time.Now().Before(until); {
 		if got = w.row(); got["state"] == state && got["current_call"] == call && got["messages_held"] == held {
 			return
 		}
@@ -204,7 +204,7 @@ func TestConsoleCurrentCall(t *testing.T) {
 	} {
 		ended := make(chan error, 1)
 		go func() { ended <- run() }()
-		for until := time.Now().Add(10 * time.Second); w.row()["state"] != "waiting"; {
+		for until := time.Now().Add(harness.AskLimit); w.row()["state"] != "waiting"; {
 			if time.Now().After(until) {
 				t.Fatal("it does not wait")
 			}

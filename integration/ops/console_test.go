@@ -187,7 +187,7 @@ func TestConsoleAdmission(t *testing.T) {
 		_ = conn.Close(context.Background())
 	}
 	harness.Ask(t, direct, "alter database "+roles.role+" owner to postgres")
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(harness.AskLimit); ; time.Sleep(50 * time.Millisecond) {
 		conn, err := pgconn.Connect(harness.Context(t), consoleDSN(proxy.Endpoint, roles.stranger, roles.role))
 		if err == nil {
 			_, err = conn.Exec(harness.Context(t), "select 1").ReadAll()
@@ -281,7 +281,7 @@ func TestConsoleShutdown(t *testing.T) {
 		t.Errorf("the console's end: %v", err)
 	}
 	harness.Ask(t, busy, "commit")
-	if err := proxy.AwaitEnd(30 * time.Second); err != nil {
+	if err := proxy.AwaitEnd(harness.AskLimit); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/harness"
 	"mbusproxy/integration/internal/programs"
@@ -59,7 +58,7 @@ func TestDumpAndRestore(t *testing.T) {
 	harness.Want(t, restored, "7", "select max_attempts from mbus4.consumer where qname = 'q' and name = 'default'")
 	harness.Want(t, restored, "nightly", "select name from mbus4.schedules")
 	harness.Want(t, restored, "1", "select mbus4.redrive('q')")
-	harness.Await(t, restored, time.Minute, "select ready = 1 from mbus4.consumers where queue = 'q' and consumer = 'default'")
+	harness.Await(t, restored, "select ready = 1 from mbus4.consumers where queue = 'q' and consumer = 'default'")
 	iid := harness.Ask(t, restored, "select mbus4.post('q', 'n=>9')")
 	harness.Want(t, restored, "t", fmt.Sprintf("select mbus4.is_msg_exists('%s')", iid))
 }

@@ -99,7 +99,7 @@ func TestFaultsQueue(t *testing.T) {
 	b.play("client", wiretest.Plan{})
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for until := time.Now().Add(20 * time.Second); b.files() > files; <-tick.C {
+	for until := time.Now().Add(harness.AskLimit); b.files() > files; <-tick.C {
 		if time.Now().After(until) {
 			t.Fatalf("the proxy has %d files open, before it had %d", b.files(), files)
 		}
@@ -149,8 +149,8 @@ func (b *faultBench) play(side string, plan wiretest.Plan) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		b.Errorf("%s's side: %v: the client hangs", side, plan)
 	}
-	harness.Await(b.T, b.server, 20*time.Second, "select count(*) = 0 from pg_stat_activity where application_name = 'fault'")
-	ctx, cancel := context.WithDeadline(b.Context(), began.Add(20*time.Second))
+	harness.Await(b.T, b.server, "select count(*) = 0 from pg_stat_activity where application_name = 'fault'")
+	ctx, cancel := context.WithDeadline(b.Context(), began.Add(harness.AskLimit))
 	defer cancel()
 	for s, m := range b.sides {
 		if !m.AwaitEmpty(ctx) {
@@ -175,7 +175,7 @@ func (b *faultBench) play(side string, plan wiretest.Plan) {
 
 // session plays the steps and returns how many ended well.
 func (b *faultBench) session() (done int, err error) {
-	ctx, cancel := context.WithTimeout(b.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(b.Context(), harness.AskLimit)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, b.through.DSN(b.database)+" application_name=fault")
 	if err != nil {

@@ -57,7 +57,7 @@ func TestHandover(t *testing.T) {
 	}
 	enough := func() {
 		t.Helper()
-		for from, limit := sessions.Load(), time.After(30*time.Second); sessions.Load() < from+200; {
+		for from, limit := sessions.Load(), time.After(harness.AskLimit); sessions.Load() < from+200; {
 			select {
 			case <-limit:
 				t.Fatal("clients make no progress")

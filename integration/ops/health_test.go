@@ -57,7 +57,7 @@ func TestReadyOfServer(t *testing.T) {
 	_, address := proxyWithHTTP(t, "--upstream", dsn, "--admin", dsn)
 	await := func(want int, text string) {
 		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); ; {
+		for deadline := time.Now().Add(harness.AskLimit); ; {
 			status, body := get(t, address, "/readyz")
 			if status == want && strings.Contains(body, text) {
 				return

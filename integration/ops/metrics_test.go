@@ -142,7 +142,7 @@ func TestMetrics(t *testing.T) {
 		label("consumer_messages_exact", "consumer", "default", "database", database, "queue", "other"): 1,
 	}
 	var wrong []string
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) { // until the sessions have got where they are to be
+	for deadline := time.Now().Add(harness.AskLimit); ; time.Sleep(20 * time.Millisecond) { // until the sessions have got where they are to be
 		got := scrape(t, address)
 		wrong = nil
 		for name, v := range want {
@@ -191,7 +191,7 @@ func TestMetrics(t *testing.T) {
 			t.Error("it was not cancelled")
 		}
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(harness.AskLimit); ; time.Sleep(10 * time.Millisecond) {
 		got := scrape(t, address)
 		canceled, idle := got[`cancel_requests_total{session="known"}`], got[label("sessions", "state", "idle")]
 		if canceled == 2 && idle == 3 {
@@ -214,7 +214,7 @@ func TestMetricsOfGrants(t *testing.T) {
 	granted := func(n int) {
 		t.Helper()
 		var got scraped
-		for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		for until := time.Now().Add(harness.AskLimit); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 			if got = scrape(t, address); got[fmt.Sprintf("semaphore_grants_total{database=%q}", database)] == float64(n) {
 				break
 			}
@@ -228,7 +228,7 @@ func TestMetricsOfGrants(t *testing.T) {
 		}
 	}
 	harness.Ask(t, conn, "select mbus4.semaphore_enqueue('l', 1, 1)")
-	for until := time.Now().Add(30 * time.Second); harness.Ask(t, conn, "select count(*) from mbus4.semaphore_task where status = 'ACQUIRED'") != "1"; {
+	for until := time.Now().Add(harness.AskLimit); harness.Ask(t, conn, "select count(*) from mbus4.semaphore_task where status = 'ACQUIRED'") != "1"; {
 		if time.Now().After(until) {
 			t.Fatal("it is not granted")
 		}
@@ -297,7 +297,7 @@ func TestReady(t *testing.T) {
 	harness.Ask(t, conn, "begin") // so that the drain lasts
 	stopped := make(chan error, 1)
 	go func() { stopped <- proxy.Stop() }()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(harness.AskLimit); ; time.Sleep(10 * time.Millisecond) {
 		status, body := get(t, address, "/readyz")
 		if status == http.StatusServiceUnavailable && body == "draining\n" {
 			break

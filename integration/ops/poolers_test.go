@@ -133,7 +133,7 @@ func cancelSleep(t *testing.T, conn *pgconn.PgConn, database string) {
 		ended <- err
 	}()
 	observer := harness.Connect(t, harness.Direct(), database)
-	harness.Await(t, observer, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
+	harness.Await(t, observer, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
 	if err := conn.CancelRequest(ctx); err != nil {
 		t.Error(err)
 	}
@@ -206,7 +206,7 @@ func TestHaproxy(t *testing.T) {
 	both := startHaproxy(t, program, first.Endpoint, second.Endpoint)
 	database := harness.NewQueueDatabase(t, "q")
 	// The answers to haproxy's checks come in time for the first client, or it would find nobody.
-	connectWithin(t, both, database, 20*time.Second)
+	connectWithin(t, both, database, harness.AskLimit)
 	work := func(n int) {
 		t.Helper()
 		for i := range n {
@@ -223,7 +223,7 @@ func TestHaproxy(t *testing.T) {
 	if err := first.Stop(); err != nil {
 		t.Error(err)
 	}
-	connectWithin(t, both, database, 20*time.Second) // haproxy has tried another one
+	connectWithin(t, both, database, harness.AskLimit) // haproxy has tried another one
 	work(10)
 }
 
@@ -314,7 +314,7 @@ func startService(t *testing.T, dir string, port int, program string, args ...st
 		}
 		_ = log.Close()
 	})
-	limit := time.After(20 * time.Second)
+	limit := time.After(harness.AskLimit)
 	for {
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {

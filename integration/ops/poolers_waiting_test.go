@@ -143,7 +143,7 @@ func awaitAnswer(t *testing.T, answers <-chan pooledAnswer) pooledAnswer {
 	select {
 	case a := <-answers:
 		return a
-	case <-time.After(60 * time.Second):
+	case <-time.After(harness.AskLimit):
 		t.Fatal("no answer")
 		return pooledAnswer{}
 	}
@@ -192,7 +192,7 @@ func page(t *testing.T, port int, path string) string {
 func awaitCalls(t *testing.T, port int, database string, n int) {
 	t.Helper()
 	want := fmt.Sprintf(`mbusproxy_waiting_calls{database="%s"} %d`, database, n)
-	deadline := time.Now().Add(5 * time.Minute)
+	deadline := time.Now().Add(harness.AskLimit)
 	for !strings.Contains(page(t, port, "/metrics"), want+"\n") {
 		if time.Now().After(deadline) {
 			t.Fatalf("not %s but %s", want, regexp.MustCompile(`mbusproxy_waiting_calls{.*`).FindString(page(t, port, "/metrics")))

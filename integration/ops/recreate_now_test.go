@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -34,7 +33,7 @@ func TestRecreatedDatabaseAtOnce(t *testing.T) {
 				if i%3 == 2 {
 					harness.Close(conn)
 					drop = "drop database " + database
-					harness.Await(t, server, 30*time.Second, "select not exists (select from pg_stat_activity where datname = $1)", database)
+					harness.Await(t, server, "select not exists (select from pg_stat_activity where datname = $1)", database)
 				}
 				harness.Admin(t, drop)
 				harness.Admin(t, "create database "+database)

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/harness"
 )
@@ -19,7 +18,7 @@ func TestRecreatedDatabase(t *testing.T) {
 		harness.Ask(t, conn, "select mbus4.create_queue('q', 1)")
 		harness.Ask(t, conn, "select mbus4.post('q', 'a=>1', expires => '2001-01-01', iid => 'gone')")
 		harness.Want(t, conn, "m", "select mbus4.post('q', 'a=>1', iid => 'm')")
-		harness.Await(t, harness.Connect(t, harness.Direct(), database), 30*time.Second, "select array_agg(iid) = '{m}' from mbus4.message")
+		harness.Await(t, harness.Connect(t, harness.Direct(), database), "select array_agg(iid) = '{m}' from mbus4.message")
 		harness.Want(t, conn, "m", "select iid from mbus4.consumen('q', amt => 9)")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/harness"
 )
@@ -31,7 +30,7 @@ func TestServerLog(t *testing.T) {
 		_, err := harness.Query(t.Context(), conn, "select mbus4.consume('q', wait => '1h')")
 		done <- err
 	}()
-	harness.Await(t, direct, 20*time.Second, "select state = 'idle' and query like '%at_await%' from pg_stat_activity where pid = $1", int(conn.PID()))
+	harness.Await(t, direct, "select state = 'idle' and query like '%at_await%' from pg_stat_activity where pid = $1", int(conn.PID()))
 	if err := conn.CancelRequest(harness.Context(t)); err != nil {
 		t.Fatal(err)
 	}

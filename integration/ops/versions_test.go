@@ -112,7 +112,7 @@ func TestTwoVersions(t *testing.T) {
 	}
 
 	// What transactions hold that were broken off is skipped, until the server has rolled them back.
-	harness.Await(t, direct, 30*time.Second, `select not exists (
+	harness.Await(t, direct, `select not exists (
 		select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and (backend_xid is not null or state like 'idle in transaction%'))`)
 	last := harness.Connect(t, v.route()[0].Endpoint, database)
 	for _, from := range []string{"'q'", "'q', 'picky'", "'r'"} {
@@ -184,7 +184,7 @@ func (v *versions) replace(i int, p *harness.Proxy) *harness.Proxy {
 // work waits until so many more transactions are done.
 func (v *versions) work(n int64) {
 	until := v.done.Load() + n
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(harness.AskLimit)
 	for v.done.Load() < until && !v.t.Failed() {
 		if time.Now().After(deadline) {
 			v.t.Fatalf("%d transactions of %d in two minutes\n%s", n-until+v.done.Load(), n, harness.Ask(v.t, v.direct, `

@@ -84,7 +84,7 @@ func (s *saga) serve(t *testing.T, cfg tour.Config, prefixes ...string) {
 		stop()
 		select {
 		case <-stopped:
-		case <-time.After(30 * time.Second):
+		case <-time.After(harness.AskLimit):
 			t.Error("the services do not stop")
 		}
 	})
@@ -140,7 +140,7 @@ func (s *saga) ask(t *testing.T, sql string, args ...any) string {
 
 // until runs a query with one boolean until it is true. Unlike await it may be called by a service.
 func (s *saga) until(t *testing.T, sql string, args ...any) {
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(harness.AskLimit)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for s.ask(t, sql, args...) != "t" {
@@ -157,7 +157,7 @@ func pass(t *testing.T, ch <-chan struct{}) {
 	select {
 	case <-ch:
 	case <-t.Context().Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(harness.AskLimit):
 		t.Error("a channel was not closed in time")
 	}
 }

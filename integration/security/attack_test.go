@@ -186,7 +186,7 @@ func TestAttacks(t *testing.T) {
 			working.Go(func() { health = watchHealth(ctx, t, address) })
 			peak := proxy.Peak(t, func() {
 				for round := 0; ours.asked.Load() < bystanderAsks || others.asked.Load() < bystanderAsks; round++ {
-					harness.Await(t, watcher, time.Minute, "select not exists (select from pg_stat_activity where usename in ($1, $2))", user, member)
+					harness.Await(t, watcher, "select not exists (select from pg_stat_activity where usename in ($1, $2))", user, member)
 					attack.do(&flooder{round: round, T: t, proxy: proxy, http: address, database: database, user: user, member: member, full: harness.Long()})
 				}
 			})

@@ -41,7 +41,7 @@ func TestStrangerInstallsNothing(t *testing.T) {
 // eventually runs a statement until it is no longer refused, which it may be for a second.
 func eventually(t *testing.T, conn *pgconn.PgConn, sql string) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(harness.AskLimit)
 	for {
 		_, err := harness.Query(harness.Context(t), conn, sql)
 		if err == nil {

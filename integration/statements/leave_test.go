@@ -2,7 +2,6 @@ package statements
 
 import (
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -36,12 +35,12 @@ func TestClientLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			const waiting = "select exists (select from pg_locks where locktype = 'advisory' and objid = 7 and not granted and database = (select oid from pg_database where datname = current_database()))"
-			harness.Await(t, admin, time.Minute, waiting)
+			harness.Await(t, admin, waiting)
 			if err := client.Conn().Close(); err != nil {
 				t.Fatal(err)
 			}
 			harness.Ask(t, admin, "select pg_advisory_unlock(7)")
-			harness.Await(t, admin, time.Minute, "select exists (select from kept)")
+			harness.Await(t, admin, "select exists (select from kept)")
 		})
 	}
 }

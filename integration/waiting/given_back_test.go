@@ -2,7 +2,6 @@ package waiting
 
 import (
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -47,7 +46,7 @@ func TestWaitForWhatIsGivenBack(t *testing.T) {
 			a := ask(t, waiter, waitForOne)
 			awaitWaiting(t, direct, waiter)
 			// The look at a line in which somebody waits for the first time is over as well.
-			harness.Await(t, direct, 20*time.Second, `select exists (select from pg_stat_activity w, pg_stat_activity c where w.datname = current_database() and c.pid = $1
+			harness.Await(t, direct, `select exists (select from pg_stat_activity w, pg_stat_activity c where w.datname = current_database() and c.pid = $1
 				and w.state = 'idle' and w.query like '%unnest($1::text[])%' and w.query_start > c.state_change)`, int(waiter.PID()))
 			switch name {
 			case "its client is gone":

@@ -35,7 +35,7 @@ func TestWaitOfWhoHasLeft(t *testing.T) {
 				}
 				frontend.Send(t, w.Hijacked.Conn, messages...)
 				if later {
-					harness.Await(t, direct, harness.AskLimit, `select count(*) = 1 from pg_stat_activity where pid = $1 and query like '%at_await%' and state like 'idle%'`, int(w.Hijacked.PID))
+					harness.Await(t, direct, `select count(*) = 1 from pg_stat_activity where pid = $1 and query like '%at_await%' and state like 'idle%'`, int(w.Hijacked.PID))
 					frontend.Send(t, w.Hijacked.Conn, last)
 				}
 				// The session ends without being woken.

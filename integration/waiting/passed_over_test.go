@@ -2,7 +2,6 @@ package waiting
 
 import (
 	"testing"
-	"time"
 
 	"mbusproxy/integration/internal/harness"
 )
@@ -42,7 +41,7 @@ func TestWaitForLeaseBehindSpent(t *testing.T) {
 				harness.Ask(t, other, `select mbus4.post('q', 'n=>1', iid => $1)`, when.iid)
 				harness.Want(t, other, when.iid, `select iid from mbus4.lease('q', lease => $1)`, when.lease)
 				if when.lease == "1 ms" {
-					harness.Await(t, direct, 20*time.Second, `select available_at < clock_timestamp() from mbus4.message where iid = $1`, when.iid)
+					harness.Await(t, direct, `select available_at < clock_timestamp() from mbus4.message where iid = $1`, when.iid)
 				}
 				if c.begin != "" {
 					harness.Ask(t, conn, c.begin)
@@ -50,9 +49,9 @@ func TestWaitForLeaseBehindSpent(t *testing.T) {
 				a := ask(t, conn, `select data->'n' from mbus4.lease('q', wait => '1h')`)
 				awaitWaiting(t, direct, conn)
 				if c.begin == "" {
-					harness.Await(t, direct, 20*time.Second, `select exists (select from mbus4.dmq where iid = $1)`, when.iid)
+					harness.Await(t, direct, `select exists (select from mbus4.dmq where iid = $1)`, when.iid)
 				} else { // what the block has moved nobody else sees
-					harness.Await(t, direct, 20*time.Second, `select available_at < clock_timestamp() from mbus4.message where iid = $1`, when.iid)
+					harness.Await(t, direct, `select available_at < clock_timestamp() from mbus4.message where iid = $1`, when.iid)
 				}
 				harness.Ask(t, other, `select mbus4.post('q', 'n=>2')`)
 				a.want(t, "2")

@@ -40,7 +40,7 @@ func (a *asked) answer(t *testing.T) (string, error) {
 	t.Helper()
 	select {
 	case <-a.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(harness.AskLimit):
 		t.Fatal("no answer")
 	}
 	return a.got, a.err
@@ -57,7 +57,7 @@ func (a *asked) want(t *testing.T, expected string) {
 // awaitWaiting waits until the session waits: its server has looked and is idle.
 func awaitWaiting(t *testing.T, direct *pgconn.PgConn, of *pgconn.PgConn) {
 	t.Helper()
-	harness.Await(t, direct, 20*time.Second, `select state in ('idle', 'idle in transaction') and query like '%at_await%' and backend_xmin is null
+	harness.Await(t, direct, `select state in ('idle', 'idle in transaction') and query like '%at_await%' and backend_xmin is null
 		from pg_stat_activity where pid = $1`, int(of.PID()))
 }
 
@@ -280,7 +280,7 @@ func TestWaitBehindOthers(t *testing.T) {
 	standing := func(t *testing.T, of *pgconn.PgConn, before string) {
 		t.Helper()
 		// Its last statement is still the one before, as far as the server knows.
-		harness.Await(t, direct, 20*time.Second, `select state = 'idle' and query = $2 from pg_stat_activity where pid = $1`, int(of.PID()), before)
+		harness.Await(t, direct, `select state = 'idle' and query = $2 from pg_stat_activity where pid = $1`, int(of.PID()), before)
 	}
 	for i := range 4 {
 		a := ask(t, first, waitForOne)

@@ -236,7 +236,7 @@ func (b *browser) text(selector string) string {
 // await waits until a script is true.
 func (b *browser) await(script string) {
 	b.t.Helper()
-	for until := time.Now().Add(30 * time.Second); !evaluate[bool](b, "!!("+script+")"); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(harness.AskLimit); !evaluate[bool](b, "!!("+script+")"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
 			b.t.Fatalf("browser: waited in vain for %s\n%s", script, b.text("main"))
 		}

@@ -118,9 +118,9 @@ func TestDeadPausesWithTheLogIn(t *testing.T) {
 	b.logIn(s.user, password, s.database)
 	b.open("dead/preview?kind=redrive")
 	b.press("Redrive them")
-	harness.Await(t, s.direct, harness.TestLimit, "select exists (select from pg_locks l join pg_stat_activity a using (pid) where a.usename = '"+s.user+"' and not l.granted)")
+	harness.Await(t, s.direct, "select exists (select from pg_locks l join pg_stat_activity a using (pid) where a.usename = '"+s.user+"' and not l.granted)")
 	b.press("Log out")
-	harness.Await(t, s.direct, harness.TestLimit, "select not exists (select from pg_stat_activity where usename = '"+s.user+"')")
+	harness.Await(t, s.direct, "select not exists (select from pg_stat_activity where usename = '"+s.user+"')")
 	s.ask(t, "rollback")
 	harness.Want(t, s.direct, "running|t", "select state, done between 1 and 1099 and done = (select count(*) from mbus4.message where consumer_id <> 1) from mbus4.operation")
 
@@ -150,14 +150,14 @@ func TestDeadGoesOnAtOnce(t *testing.T) {
 	b.open("dead/preview?kind=redrive")
 	b.press("Redrive them")
 	const waits = "from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.usename = '"
-	harness.Await(t, s.direct, harness.TestLimit, "select exists (select "+waits+s.user+"')")
+	harness.Await(t, s.direct, "select exists (select "+waits+s.user+"')")
 	first := harness.Ask(t, s.direct, "select pid "+waits+s.user+"'")
 	harness.Want(t, s.direct, "t", "select pid is not null and done > 0 from mbus4.operation")
 	b.press("Log out")
 	b.logIn(s.user, password, s.database)
-	harness.Await(t, s.direct, harness.TestLimit, "select exists (select "+waits+s.user+"' and pid <> "+first+")")
+	harness.Await(t, s.direct, "select exists (select "+waits+s.user+"' and pid <> "+first+")")
 	s.ask(t, "rollback")
-	harness.Await(t, s.direct, harness.TestLimit, "select state = 'done' from mbus4.operation")
+	harness.Await(t, s.direct, "select state = 'done' from mbus4.operation")
 	harness.Want(t, s.direct, "0|701", "select count(*) filter (where consumer_id = 1), count(distinct data->'n') from mbus4.message")
 }
 

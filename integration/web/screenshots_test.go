@@ -70,7 +70,7 @@ func takePictures(t *testing.T) {
 		harness.Ask(t, conn, sql)
 	}
 	newVisitor(t, "127.0.0.1").mustLogIn("anna", "shop") // from here on there is a history
-	end := time.Now().Add(3 * time.Minute)
+	end := time.Now().Add(harness.AskLimit)
 	ctx, stop := context.WithDeadline(t.Context(), end)
 	defer stop()
 	tick := time.NewTicker(time.Second)

@@ -90,7 +90,7 @@ func TestWorkQueueDeaths(t *testing.T) {
 		if !w.victim() {
 			continue
 		}
-		harness.Await(t, server, 30*time.Second, fmt.Sprintf("select count(*) > %d from done", 60*(p+1)))
+		harness.Await(t, server, fmt.Sprintf("select count(*) > %d from done", 60*(p+1)))
 		if p%8 < 4 {
 			harness.Ask(t, server, fmt.Sprintf("select pg_terminate_backend(%d)", w.conn.PID()))
 		} else if err := harness.Abort(w.conn); err != nil {

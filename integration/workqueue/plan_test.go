@@ -80,7 +80,7 @@ func TestWorkQueueTies(t *testing.T) {
 	// Due in a while: a new message at a time before now counts as one that comes back.
 	harness.Ask(t, conn, "insert into mbus4.work_queue(payload, fresh, next_attempt_at) select '{}', i in (2, 5, 7), now() + interval '5 s' from generate_series(1, 50000) i")
 	harness.Want(t, conn, "2,5,7", "select string_agg(id::text, ',' order by id) from mbus4.work_queue where fresh")
-	harness.Await(t, conn, harness.AskLimit, "select clock_timestamp() > next_attempt_at from mbus4.work_queue where id = 1")
+	harness.Await(t, conn, "select clock_timestamp() > next_attempt_at from mbus4.work_queue where id = 1")
 	for _, analyzed := range []bool{false, true} {
 		for _, sql := range []string{"select * from mbus4.get_next_message(1)", "select mbus4.get_next_message(p) from (values (1), (2), (3)) v (p)"} {
 			if got := harness.PagesTouched(t, conn, sql); got > 100 {
@@ -111,7 +111,7 @@ func TestWorkQueueInsertedClaimed(t *testing.T) {
 	conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t))
 	harness.Ask(t, conn, "select mbus4.release_messages(0)")
 	id, at, _ := strings.Cut(harness.Ask(t, conn, "insert into mbus4.work_queue(payload, process_id) values ('{}', 7) returning id, (extract(epoch from next_attempt_at) * 1000000)::bigint"), "|")
-	harness.Await(t, conn, harness.AskLimit, "select pg_sequence_last_value('mbus4.hint_work') > $1", at)
+	harness.Await(t, conn, "select pg_sequence_last_value('mbus4.hint_work') > $1", at)
 	harness.Want(t, conn, "1", "select mbus4.release_messages(7)")
 	harness.Want(t, conn, id, "select id from mbus4.get_next_message(1)")
 }
@@ -190,7 +190,7 @@ func TestProcessQueueOfWhatComesBack(t *testing.T) {
 	const back = 100
 	harness.Ask(t, direct, fmt.Sprintf("insert into mbus4.work_queue(payload, process_id, next_attempt_at) select '{}', 7, now() - interval '1 hour' from generate_series(1, %d)", back))
 	harness.Want(t, conn, fmt.Sprint(back), "select mbus4.release_messages(7)")
-	harness.Await(t, direct, harness.AskLimit, "select pg_sequence_last_value('mbus4.hint_work') > $1", last)
+	harness.Await(t, direct, "select pg_sequence_last_value('mbus4.hint_work') > $1", last)
 	touched := func() int {
 		n, err := strconv.Atoi(harness.Ask(t, direct, "select idx_blks_hit + idx_blks_read from pg_statio_user_indexes where indexrelname = 'work_queue_fresh'"))
 		if err != nil {

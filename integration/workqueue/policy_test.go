@@ -96,6 +96,6 @@ func hasNotice(notices []*pgconn.Notice, message string) bool {
 // awaitNoticed waits until housekeeping has noticed what was put into the past.
 func awaitNoticed(t *testing.T, conn *pgconn.PgConn) {
 	t.Helper()
-	harness.Await(t, conn, harness.AskLimit, `select not exists (select from mbus4.work_queue where fresh and process_id is null
+	harness.Await(t, conn, `select not exists (select from mbus4.work_queue where fresh and process_id is null
 		and next_attempt_at < (select timestamptz 'epoch' + last_value * interval '1 microsecond' from mbus4.hint_work))`)
 }

@@ -133,7 +133,7 @@ func TestWorkQueueProgressAndCancel(t *testing.T) {
 				_, err := f.Run(ctx, worker, forms.Do("call mbus4.process_queue(5, $1)", handler))
 				ended <- err
 			}()
-			harness.Await(t, conn, 20*time.Second, "select exists (select from pg_stat_activity where wait_event = 'PgSleep' and query_start < now() - interval '2.5 s' and datname = current_database())")
+			harness.Await(t, conn, "select exists (select from pg_stat_activity where wait_event = 'PgSleep' and query_start < now() - interval '2.5 s' and datname = current_database())")
 			select {
 			case n := <-notices:
 				if n.Severity != "NOTICE" || !strings.HasPrefix(n.Message, "process 5: ") || !strings.HasSuffix(n.Message, " messages completed, 1 failed") {
@@ -143,7 +143,7 @@ func TestWorkQueueProgressAndCancel(t *testing.T) {
 				t.Error("no notice")
 			}
 			// Up to the one that would sleep for long.
-			harness.Await(t, conn, 60*time.Second, "select count(*) = 2 from mbus4.work_queue")
+			harness.Await(t, conn, "select count(*) = 2 from mbus4.work_queue")
 			cancelCtx, cancel := context.WithTimeout(ctx, harness.AskLimit)
 			defer cancel()
 			start := time.Now()
@@ -221,7 +221,7 @@ func TestWorkQueueLateComers(t *testing.T) {
 		_, err := harness.Query(ctx, worker, "call mbus4.process_queue(1, $1)", "insert into done values (($1)::int); select pg_sleep(0.1)")
 		ended <- err
 	}()
-	harness.Await(t, conn, 20*time.Second, "select count(*) >= 8 from done")
+	harness.Await(t, conn, "select count(*) >= 8 from done")
 	harness.Ask(t, old, "commit")
 	harness.Want(t, conn, "1", "select mbus4.release_messages(9)")
 	if err := <-ended; err != nil {

@@ -15,9 +15,10 @@ import (
 // Null stands for SQL's null in texts that tests compare.
 const Null = "∅"
 
-// AskLimit bounds one statement, so that a reply that never comes names the statement. Some have work for several
-// seconds, and the machine may be ten times as slow as it is alone; TestLimit is longer.
-const AskLimit = 75 * time.Second
+// AskLimit bounds every wait for one thing, so that a reply that never comes names the statement. Nothing waits that long
+// unless it fails: some statements have work for several seconds, and the machine may be twenty times as slow as it is
+// alone. TestLimit is longer.
+const AskLimit = 4 * time.Minute
 
 // Query runs sql and gives its rows as text: columns joined by |, rows by newlines. Without
 // arguments it is one simple Query message, which may hold several statements; with arguments it
@@ -133,16 +134,16 @@ func Describe(err error) string {
 		report.Code, report.Message, report.Position, report.Detail, report.Hint, report.Where)
 }
 
-// Await runs a query with one boolean until it is true.
-func Await(t *testing.T, conn *pgconn.PgConn, limit time.Duration, sql string, args ...any) {
+// Await runs a query with one boolean until it is true, for as long as AskLimit.
+func Await(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) {
 	t.Helper()
-	deadline := time.After(limit)
+	deadline := time.After(AskLimit)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for Ask(t, conn, sql, args...) != "t" {
 		select {
 		case <-deadline:
-			t.Fatalf("not within %v: %s %v", limit, sql, args)
+			t.Fatalf("not within %v: %s %v", AskLimit, sql, args)
 		case <-tick.C:
 		}
 	}
@@ -151,8 +152,7 @@ func Await(t *testing.T, conn *pgconn.PgConn, limit time.Duration, sql string, a
 // AwaitBackendGone waits until the server has finished with a session, its rollback included.
 func AwaitBackendGone(t *testing.T, conn *pgconn.PgConn, pid uint32) {
 	t.Helper()
-	Await(t, conn, 20*time.Second,
-		fmt.Sprintf("select not exists (select from pg_stat_activity where pid = %d)", pid))
+	Await(t, conn, fmt.Sprintf("select not exists (select from pg_stat_activity where pid = %d)", pid))
 }
 
 // SQLState is the SQLSTATE of a server's report, or empty.
