@@ -78,22 +78,24 @@ func Check(ctx context.Context, db Querier, selector string) error {
 }
 
 // listSQL reads those of deadSQL that are selected, $7 at most. It shortens what clients may make as long as they like; $8 as most of List.
-const listSQL = `
-select m.available_at, m.id, mbus4.iid_of(m.iid, 'dmq', m.available_at, m.id), case when $8::int = 0 then o.queue else "left"(o.queue, $8) end,
-       case when $8 = 0 then o.consumer else "left"(o.consumer, $8) end, m.available_at,
-       case when $8 = 0 then o.error else "left"(o.error, $8) end, case when o.attempt ~ '^[0-9]{1,8}$' then o.attempt end::int, m.expires, t.texts[1], t.texts[2], t.texts[3]
-from (select m.* from %s m where m.selected limit $7) m
+// What the table has of a text is looked at before the text: to read one of megabytes takes the server long.
+var listSQL = fmt.Sprintf(`
+select m.available_at, m.id, mbus4.iid_of(m.iid, 'dmq', m.available_at, m.id), case when $8::int = 0 then o.values[1] else "left"(o.values[1], $8) end,
+       case when $8 = 0 then o.values[2] else "left"(o.values[2], $8) end, m.available_at,
+       case when $8 = 0 then o.values[3] else "left"(o.values[3], $8) end, case when o.values[4] ~ '^[0-9]{1,8}$' then o.values[4] end::int, m.expires,
+       %[2]s, %[3]s, %[4]s
+from (select m.* from %[1]s m where m.selected limit $7) m
 cross join lateral (
-	select m.headers operator(mbus4_hstore.->) 'destination'::text as queue, m.headers operator(mbus4_hstore.->) 'dmq.consumer'::text as consumer,
-	       m.headers operator(mbus4_hstore.->) 'dmq.error'::text as error, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text as attempt
+	select m.headers operator(mbus4_hstore.->) array['destination', 'dmq.consumer', 'dmq.error', 'retry.attempt'] as values
 	offset 0
-) o
-cross join lateral (
-	select array(
-		select case when $8 <> 0 and (pg_column_size(x.h) > $8 or octet_length(x.h::text) > $8) then '"..."=>"too long to be shown here"' else x.h::text end
-		from (values (1, mbus4.headers_of('dmq', m.added, m.headers)), (2, m.properties), (3, m.data)) x (n, h)
-		order by x.n) as texts
-) t`
+) o`, "%s", shownSQL("m.headers", "mbus4.headers_of('dmq', m.added, m.headers)"), shownSQL("m.properties", "m.properties"), shownSQL("m.data", "m.data"))
+
+// shownSQL is an hstore of listSQL as text: stored is what the table has of it, whole all of it.
+func shownSQL(stored, whole string) string {
+	const tooLong = `'"..."=>"too long to be shown here"'`
+	return fmt.Sprintf(`case when $8 <> 0 and pg_column_size(%s) > $8 then %s else (
+		select case when $8 <> 0 and octet_length(x.shown) > $8 then %s else x.shown end from (select (%s)::text as shown offset 0) x) end`, stored, tooLong, tooLong, whole)
+}
 
 // countSQL counts what deadSQL reads, and says how far that came.
 const countSQL = `

@@ -98,8 +98,8 @@ where k.qname operator(pg_catalog.=) pg_catalog.lower($1) and k.name operator(pg
 }
 
 // batchSQL reads some rows of a consumer along the primary key, and gives those that are asked for
-// and the last one. The placeholders between ‹ and › are filled in with texts of ours: the schema
-// of hstore, and the condition that was made of a selector.
+// and the last one. The placeholders between ‹ and › are filled in with texts of ours: the message as selectors see it, where
+// there is one, and the condition that was made of it.
 const batchSQL = `with here as materialized (
 	select pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint as base, pg_catalog.clock_timestamp() as now,
 		array(select l.transactionid from pg_catalog.pg_locks l where l.locktype operator(pg_catalog.=) 'transactionid' and l.mode operator(pg_catalog.=) 'ExclusiveLock' and l.granted) as open
@@ -119,7 +119,7 @@ const batchSQL = `with here as materialized (
 ), matching as (
 	select l.n
 	from looked l
-	cross join lateral mbus4.posted_row(l.id, $6, l.added, mbus4.iid_of(l.iid, $6, l.available_at, l.id), l.delayed_until, l.expires, l.headers, l.properties, l.data) t
+	‹message›
 	where ($7 operator(pg_catalog.=) '' or case when l.state operator(pg_catalog.=) 'ready' and l.consumer_id operator(pg_catalog.=) 1 then 'dead' else l.state end operator(pg_catalog.=) $7)
 		and ($8 operator(pg_catalog.=) '' or l.consumer_id operator(pg_catalog.=) $9
 			or (l.headers operator(mbus4_hstore.->) 'destination'::text) operator(pg_catalog.=) $6 and coalesce(l.headers operator(mbus4_hstore.->) 'dmq.consumer'::text, 'default') operator(pg_catalog.=) $8)
@@ -141,6 +141,9 @@ from looked l
 left join matching x on x.n operator(pg_catalog.=) l.n
 where x.n is not null or l.n operator(pg_catalog.=) (select max(o.n) from looked o)
 order by l.n`
+
+// messageSQL is a message as selectors see it. To make it takes long where its texts are long.
+const messageSQL = `cross join lateral mbus4.posted_row(l.id, $6, l.added, mbus4.iid_of(l.iid, $6, l.available_at, l.id), l.delayed_until, l.expires, l.headers, l.properties, l.data) t`
 
 // settle leaves the planner no choice but the primary key in its order, whatever statistics say.
 func settle(ctx context.Context, tx pgx.Tx) error {
@@ -167,11 +170,11 @@ func (k *criteria) search(c *call) (*found, error) {
 	if err := settle(c.ctx, c.tx); err != nil {
 		return nil, fmt.Errorf("preparing the search: %w", err)
 	}
-	condition := "true"
+	message, condition := "", "true"
 	if k.condition != "" {
-		condition = "(" + k.condition + ") operator(pg_catalog.=) 1"
+		message, condition = messageSQL, "("+k.condition+") operator(pg_catalog.=) 1"
 	}
-	sql := strings.ReplaceAll(batchSQL, "‹condition›", condition)
+	sql := strings.NewReplacer("‹message›", message, "‹condition›", condition).Replace(batchSQL)
 	from, to := k.span()
 	at := k.after
 	if at.At == "" {
