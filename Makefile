@@ -47,7 +47,7 @@ setup: ## install what the tests need
 # first, for it waits half of its time, and so there is one package more at once than there are processors.
 .PHONY: test
 test: setup ## everything: vet, all tests with the race detector and real clients, short fuzz runs
-	TMPDIR=$$(scripts/tmpdir.sh) go test -race -vet=all -count=1 -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./proxy ./...
+	TMPDIR=$$(scripts/tmpdir.sh) go test -race -vet=all -count=1 -timeout 60m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./proxy ./...
 	scripts/fuzz.sh $(FUZZTIME)
 
 # One after another: what measures memory must not have others beside it.

@@ -198,7 +198,7 @@ func (c *chaos) observe() {
 
 // rest releases those that are asked to, until nothing is left to do.
 func (c *chaos) rest(conn *pgx.Conn) {
-	ctx, limit := enginetest.Context(c.T), time.Now().Add(15*time.Second)
+	ctx, limit := enginetest.Context(c.T), time.Now().Add(3*time.Minute)
 	calls := semaphore.New(conn)
 	for _, key := range c.keys {
 		for {

@@ -195,7 +195,7 @@ func TestCirclesBound(t *testing.T) {
 // for, and none is forgotten.
 func TestConsumeAfterUnderLoad(t *testing.T) {
 	t.Parallel()
-	const messages, consumers = 900, 6
+	const messages, consumers = 300, 6
 	database := harness.NewQueueDatabase(t, "q0", "q1", "q2")
 	poster := harness.Connect(t, harness.Proxied(), database)
 	harness.Ask(t, poster, "create table done (place bigserial primary key, iid text unique, at timestamptz default clock_timestamp())")

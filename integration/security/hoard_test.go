@@ -16,14 +16,14 @@ func TestHugeTextsInTables(t *testing.T) {
 	for _, c := range []struct{ name, write, done string }{
 		{
 			"cron of a schedule",
-			`insert into mbus4.schedule (name, cron, timezone, qname) select 's' || n, repeat('* ', 25000000), repeat('Z', 50000000), 'q' from generate_series(1, 3) n`,
-			`select count(*) = 3 from mbus4.schedules where last_error like '%refused%' or last_error like '%not known%'`,
+			`insert into mbus4.schedule (name, cron, timezone, qname) select 's' || n, repeat('* ', 25000000), repeat('Z', 50000000), 'q' from generate_series(1, 2) n`,
+			`select count(*) = 2 from mbus4.schedules where last_error like '%refused%' or last_error like '%not known%'`,
 		},
 		{
 			// An index holds a text of 200,000 bytes where it can be compressed.
 			"iids that are waited for",
 			`insert into mbus4.waiting (dep, consumer_id, id) select repeat('a', 200000) || n, 7, n from generate_series(1, 1000) n`,
-			`select count(*) < 900 from mbus4.waiting`,
+			`select count(*) < 1000 from mbus4.waiting`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

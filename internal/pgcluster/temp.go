@@ -32,7 +32,7 @@ func Temp(cfg Config) (*Cluster, error) {
 	cfg.Settings = settings
 	cfg.Dir = filepath.Join(top, "data")
 	cfg.throwAway = true
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	c, err := Start(ctx, cfg)
 	if err != nil {

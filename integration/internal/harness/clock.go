@@ -85,7 +85,7 @@ func (s *SteppedServer) NewProxy(t *testing.T, flags ...string) *Proxy {
 // NewQueueDatabase makes a database with the queues given, through one of its proxies.
 func (s *SteppedServer) NewQueueDatabase(t *testing.T, through *Proxy, queues ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), AskLimit)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, s.Endpoint.DSN("postgres"))
 	if err != nil {

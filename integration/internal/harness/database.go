@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -54,7 +53,7 @@ var idleAdmins = make(chan *pgconn.PgConn, 4)
 // Admin runs one statement in the database postgres, directly. It works in cleanups too.
 func Admin(t *testing.T, sql string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), AskLimit)
 	defer cancel()
 	conn, err := adminConn(ctx)
 	if err != nil {

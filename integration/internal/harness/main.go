@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -110,7 +109,7 @@ func runAll(m Tests, flags, hba []string) (code int, err error) {
 
 // makeTemplate makes the database that NewQueueDatabase copies.
 func makeTemplate() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), AskLimit)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, Direct().DSN("postgres"))
 	if err != nil {
@@ -128,7 +127,7 @@ func makeTemplate() error {
 
 // StopCluster ends a cluster that a test or a room has started.
 func StopCluster(c *pgcluster.Cluster) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), AskLimit)
 	defer cancel()
 	if err := c.Stop(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "integration: stopping Postgres:", err)

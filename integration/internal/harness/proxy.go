@@ -128,7 +128,7 @@ func startProxy(binary string, flags ...string) (*Proxy, error) {
 	// Addresses of flags come first: the port of the first one names unix sockets.
 	p.flags = append([]string{"serve", "--upstream", dsn, "--admin", dsn}, flags...)
 	p.flags = append(p.flags, "--listen", fmt.Sprintf("127.0.0.1:%d", port))
-	if err := p.run(time.Minute); err != nil {
+	if err := p.run(AskLimit); err != nil {
 		_ = os.Remove(log.Name())
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (p *Proxy) Crash() error {
 		return fmt.Errorf("killing the proxy: %w", err)
 	}
 	<-p.exited
-	return p.run(5 * time.Minute) // the machine may be at its limits, and the test is not about that
+	return p.run(AskLimit) // the machine may be at its limits, and the test is not about that
 }
 
 // PID is the number of the proxy's process.
@@ -216,10 +216,10 @@ func (p *Proxy) Stop() error {
 	}
 	select {
 	case <-p.exited:
-	case <-time.After(60 * time.Second):
+	case <-time.After(AskLimit):
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // its goroutines go to the log
 		<-p.exited
-		return errors.New("the proxy did not end within 60s of SIGTERM")
+		return errors.New("the proxy did not end after SIGTERM")
 	}
 	log, err := os.ReadFile(p.log.Name())
 	if err != nil {
