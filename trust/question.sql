@@ -37,17 +37,17 @@ with me as materialized (
     select h.public_owner from house h join friends f on f.oid = h.datdba
 ), home as materialized (
     select n.oid from pg_catalog.pg_namespace n where n.nspname in ('mbus4', 'mbus4_hstore')
-), thing (place, kind, oid, what, owner) as materialized (
-    select 2, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, 'relation ' || c.oid::pg_catalog.regclass, c.relowner
+), thing (place, kind, oid, owner) as materialized (
+    select 2, 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid, c.relowner
     from pg_catalog.pg_class c where c.relnamespace in (select oid from home)
     union all
-    select 3, 'pg_catalog.pg_proc'::pg_catalog.regclass, p.oid, 'function ' || p.oid::pg_catalog.regprocedure, p.proowner
+    select 3, 'pg_catalog.pg_proc'::pg_catalog.regclass, p.oid, p.proowner
     from pg_catalog.pg_proc p where p.pronamespace in (select oid from home)
     union all
-    select 4, 'pg_catalog.pg_operator'::pg_catalog.regclass, o.oid, 'operator ' || o.oid::pg_catalog.regoperator, o.oprowner
+    select 4, 'pg_catalog.pg_operator'::pg_catalog.regclass, o.oid, o.oprowner
     from pg_catalog.pg_operator o where o.oprnamespace in (select oid from home)
     union all
-    select 5, 'pg_catalog.pg_type'::pg_catalog.regclass, t.oid, 'type ' || pg_catalog.format_type(t.oid, null), t.typowner
+    select 5, 'pg_catalog.pg_type'::pg_catalog.regclass, t.oid, t.typowner
     from pg_catalog.pg_type t where t.typnamespace in (select oid from home)
 ), part (kind, oid) as (
     select t.kind, t.oid from thing t
@@ -85,7 +85,11 @@ left join lateral (
         select 1 as place, 'schema ' || n.nspname as what, n.nspowner as owner, '' as mend
         from pg_catalog.pg_namespace n where n.nspname in ('mbus4', 'mbus4_views', 'mbus4_hstore')
         union all
-        select t.place, t.what, t.owner, '' from thing t
+        select t.place, case t.place
+            when 2 then 'relation ' || t.oid::pg_catalog.regclass
+            when 3 then 'function ' || t.oid::pg_catalog.regprocedure
+            when 4 then 'operator ' || t.oid::pg_catalog.regoperator
+            else 'type ' || pg_catalog.format_type(t.oid, null) end, t.owner, '' from thing t
         union all
         select 6, 'function ' || p.oid::pg_catalog.regprocedure || ', which schema mbus4 uses,', p.proowner, ''
         from used u join pg_catalog.pg_proc p on p.oid = u.oid where u.kind = 'pg_catalog.pg_proc'::pg_catalog.regclass
