@@ -56,6 +56,7 @@ test-long: setup ## what takes too long for test: random and model tests for LON
 	MBUS_LONG=1 go test -count=1 -timeout 60m -v -run 'TestManyCallsTime' ./internal/rewriter
 	MBUS_LONG=1 go test -count=1 -timeout 60m -v -run 'TestAttacks|TestParserAttacks' ./integration/security
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestLong' ./integration/ops
+	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFunction' ./integration/calls
 	scripts/setup.sh package
 	MBUS_LONG=1 go test -count=1 -timeout 30m -v ./packaging
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults|Storm|TestBigMessages|TestSlowClient' ./proxy

@@ -237,7 +237,8 @@ func startHaproxy(t *testing.T, program string, upstreams ...harness.Endpoint) h
 	config := filepath.Join(dir, "haproxy.cfg")
 	text := fmt.Sprintf(`defaults
     mode tcp
-    timeout connect 5s
+    timeout connect 1m
+    timeout check 1m
     timeout client 1h
     timeout server 1h
     retries 3
