@@ -21,10 +21,7 @@ func (l *loginAttempt) overdue() {
 	if l.held {
 		return
 	}
-	room := startup.MaxStartups / 2
-	if l.limit > 0 {
-		room = min(room, l.limit-l.server.sessions.Census().LoggedIn)
-	}
+	room := min(startup.MaxStartups/2, l.limit-l.server.sessions.Census().LoggedIn) // each has a connection of the server's
 	l.held = true
 	l.server.held.Enter(l.client, room)
 	l.server.logins.Leave(l.client)

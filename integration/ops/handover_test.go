@@ -78,7 +78,7 @@ func TestHandover(t *testing.T) {
 	cancel()
 	clients.Wait()
 	t.Logf("%d sessions, %d messages", sessions.Load(), posted.Load())
-	if _, err := harness.Query(harness.Context(t), idle, "select 1"); harness.SQLState(err) != "57P01" {
+	if err := idle.WaitForNotification(harness.Context(t)); harness.SQLState(err) != "57P01" {
 		t.Errorf("the idle session: %s", harness.Describe(err))
 	}
 	harness.Want(t, harness.Connect(t, tcp, database), fmt.Sprint(posted.Load()), "select count(*) from mbus4.message")
