@@ -21,21 +21,22 @@ func (l *loginAttempt) overdue() {
 	if l.held {
 		return
 	}
-	room := min(startup.MaxStartups/2, l.limit-l.server.sessions.Census().LoggedIn) // each has a connection of the server's
-	l.held = true
-	l.server.held.Enter(l.client, room)
-	l.server.logins.Leave(l.client)
+	room := min(startup.MaxStartups/2, l.limit-l.server.sessions.Census().LoggedIn)
+	if l.held = l.server.held.Enter(l.client, room); l.held {
+		l.server.logins.Leave(l.client)
+	}
 }
 
-// asked: the server asks the client for something, for whom the others wait from now on.
+// asked: the server asks the client for something, for whom the others wait from now on. Until it has its turn again it is among those that
+// are held, for it has a connection to the server all the while.
 func (l *loginAttempt) asked(ctx context.Context) error {
 	if !l.held {
 		return nil
 	}
-	l.held = false
-	l.server.held.Leave(l.client)
 	err := l.server.logins.Enter(ctx, l.client)
 	l.server.logins.Forgive(l.client) // it has been counted when it came first
+	l.held = false
+	l.server.held.Leave(l.client)
 	return err
 }
 

@@ -82,7 +82,7 @@ func (s *Server) refuse(ctx context.Context, l *endpoint.Endpoint, st *startup.C
 	case errors.Is(context.Cause(ctx), startup.ErrSilent):
 		said = fatal.TooSlow()
 	case errors.As(context.Cause(ctx), &said):
-	case errors.Is(err, startup.ErrCrowded), errors.Is(context.Cause(ctx), startup.ErrCrowded):
+	case errors.Is(err, startup.ErrCrowded):
 		said = fatal.Crowded()
 	case errors.Is(ctx.Err(), context.Canceled), errors.Is(err, context.Canceled):
 		said = fatal.Shutdown()

@@ -40,7 +40,7 @@ func NewGates(descriptors int) (places, logins *Gate, held *Held) {
 	places.spare = room / 32
 	logins = newGate(min(MaxLogins, room/8), loginGrace, room*maxLoginQueue/MaxStartups)
 	logins.least, logins.pace = leastGrace, failedLogins
-	return places, logins, &Held{least: logins.room}
+	return places, logins, &Held{least: logins.room, all: make(map[*Client]struct{})}
 }
 
 // Descriptors is how many the process may have.
