@@ -7,13 +7,14 @@ import (
 	"mbusproxy/proxy/startup"
 )
 
-// loginAttempt is a client's way through authentication: it has a place among those that log in while the client is awaited, one
-// among those that the server keeps waiting while that lasts, and one among the sessions from AuthenticationOk on.
+// loginAttempt is a client's way through authentication: it has a place among those that log in while the client is awaited,
+// one among those that the server keeps waiting while that lasts, and one among the sessions from AuthenticationOk on.
 type loginAttempt struct {
-	server *Server
-	client *startup.Client
-	held   bool // by the server
-	limit  int  // of sessions; 0: there is none
+	server  *Server
+	client  *startup.Client
+	session *relay.Session // nil: it takes no session's place
+	limit   int            // of sessions; 0: there is none
+	held    bool           // by the server
 }
 
 // overdue: the server takes long for its answer.
@@ -21,14 +22,14 @@ func (l *loginAttempt) overdue() {
 	if l.held {
 		return
 	}
-	room := min(startup.MaxStartups/2, l.limit-l.server.sessions.Census().LoggedIn)
-	if l.held = l.server.held.Enter(l.client, room); l.held {
+	free := l.limit - l.server.sessions.Census().LoggedIn // none where there is no limit
+	if l.held = l.server.held.Enter(l.client, free); l.held {
 		l.server.logins.Leave(l.client)
 	}
 }
 
-// asked: the server asks the client for something, for whom the others wait from now on. Until it has its turn again it is among those that
-// are held, for it has a connection to the server all the while.
+// asked: the server asks the client for something, for whom the others wait from now on. Until it has its turn again it is
+// among those that are held, for it has a connection to the server all the while.
 func (l *loginAttempt) asked(ctx context.Context) error {
 	if !l.held {
 		return nil
@@ -40,15 +41,15 @@ func (l *loginAttempt) asked(ctx context.Context) error {
 	return err
 }
 
-// succeeded: the server has let the client in. sess gets its place, if there is one; nil: it is none.
-func (l *loginAttempt) succeeded(sess *relay.Session) error {
+// succeeded: the server has let the client in. The session gets its place, if there is one.
+func (l *loginAttempt) succeeded() error {
 	l.server.logins.CameThrough(l.client)
 	l.server.places.Leave(l.client)
 	l.left()
-	if sess == nil {
+	if l.session == nil {
 		return nil
 	}
-	return l.server.sessions.Count(sess, l.limit)
+	return l.server.sessions.Count(l.session, l.limit)
 }
 
 // left gives all places back but that of a session.

@@ -89,35 +89,36 @@ func TestOddStarts(t *testing.T) {
 			if c.unix {
 				direct = cluster.SocketDir() + "/.s.PGSQL." + strconv.Itoa(cluster.Port())
 			}
-			left := c.cases
+			left, reports := c.cases, []string(nil)
 			for _, timeout := range oddTimeouts() {
 				setOddTimeout(t, cluster, p, timeout)
-				var mu sync.Mutex
-				var failed []oddStart
-				var reports []string
-				var playing sync.WaitGroup
-				abreast := make(chan struct{}, 150)
-				for _, odd := range left {
-					playing.Go(func() {
-						abreast <- struct{}{}
-						defer func() { <-abreast }()
-						if report := compareOdd(odd, direct, p.addr, timeout); report != "" {
-							mu.Lock()
-							defer mu.Unlock()
-							failed, reports = append(failed, odd), append(reports, report)
-						}
-					})
-				}
-				playing.Wait()
-				if left = failed; len(left) == 0 {
+				if left, reports = playOdd(left, direct, p.addr, timeout); len(left) == 0 {
 					return
 				}
-				if timeout == oddTimeouts()[len(oddTimeouts())-1] {
-					t.Error(strings.Join(reports, "\n"))
-				}
+			}
+			t.Error(strings.Join(reports, "\n"))
+		})
+	}
+}
+
+// playOdd plays them, many abreast, and gives those that differ and how.
+func playOdd(cases []oddStart, direct, proxied string, timeout time.Duration) (failed []oddStart, reports []string) {
+	var mu sync.Mutex
+	var playing sync.WaitGroup
+	abreast := make(chan struct{}, 150)
+	for _, odd := range cases {
+		playing.Go(func() {
+			abreast <- struct{}{}
+			defer func() { <-abreast }()
+			if report := compareOdd(odd, direct, proxied, timeout); report != "" {
+				mu.Lock()
+				defer mu.Unlock()
+				failed, reports = append(failed, odd), append(reports, report)
 			}
 		})
 	}
+	playing.Wait()
+	return failed, reports
 }
 
 // setOddTimeout has the server and the proxy wait so long for startups.

@@ -141,21 +141,15 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	attempt := &loginAttempt{server: s, client: st, limit: limit}
-	counted := sess
-	if console {
-		counted = nil
+	attempt := &loginAttempt{server: s, client: st, session: sess, limit: limit}
+	keyed := sess.Keyed
+	if console { // it is no session, and nothing of it can be cancelled
+		attempt.session, keyed = nil, nil
 	}
 	a := auth.Exchange{
 		Client: l, User: params.User, Verifiers: s.verifiers, Log: sess.Log(), Refusable: !wellFormed,
 		Old:      p.Code()>>16 < wire.ProtocolMajor,
-		LoggedIn: func() error { return attempt.succeeded(counted) },
-		Overdue:  attempt.overdue,
-		Asked:    func() error { return attempt.asked(ctx) },
-	}
-	keyed := sess.Keyed
-	if console {
-		keyed = nil // nothing of it can be cancelled
+		LoggedIn: attempt.succeeded, Overdue: attempt.overdue, Asked: func() error { return attempt.asked(ctx) },
 	}
 	var g *auth.Greeting
 	var c *upstream.Connection

@@ -98,8 +98,8 @@ where k.qname operator(pg_catalog.=) pg_catalog.lower($1) and k.name operator(pg
 }
 
 // batchSQL reads some rows of a consumer along the primary key, and gives those that are asked for
-// and the last one. The placeholders between ‹ and › are filled in with texts of ours: the message as selectors see it, where
-// there is one, and the condition that was made of it.
+// and the last one. The placeholders between ‹ and › are filled in with texts of ours: for a selector, messageSQL and the condition
+// that was made of it.
 const batchSQL = `with here as materialized (
 	select pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint as base, pg_catalog.clock_timestamp() as now,
 		array(select l.transactionid from pg_catalog.pg_locks l where l.locktype operator(pg_catalog.=) 'transactionid' and l.mode operator(pg_catalog.=) 'ExclusiveLock' and l.granted) as open

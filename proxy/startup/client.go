@@ -32,15 +32,15 @@ const (
 	maxBeforePacket = 16 << 10
 )
 
-// NewGates makes the gate of all startups, that of those which need the server, and the place of those that wait for it. They take
-// no more than half of the descriptors that the process may have, so that none is missing where a session needs it.
+// NewGates makes the gate of all startups, that of those which need the server, and the place of those that wait for it. They
+// take no more than half of the descriptors that the process may have, so that none is missing where a session needs it.
 func NewGates(descriptors int) (places, logins *Gate, held *Held) {
 	room := min(MaxStartups, max(descriptors/2, 8))
 	places = newGate(room, startupGrace, 0)
 	places.spare = room / 32
 	logins = newGate(min(MaxLogins, room/8), loginGrace, room*maxLoginQueue/MaxStartups)
 	logins.least, logins.pace = leastGrace, failedLogins
-	return places, logins, &Held{least: logins.room, all: make(map[*Client]struct{})}
+	return places, logins, &Held{least: logins.room, most: room / 2, all: make(map[*Client]struct{})}
 }
 
 // Descriptors is how many the process may have.

@@ -6,17 +6,17 @@ import "sync"
 // the database, or for it has much to do. As long as there is room they wait here and not in the gate of log-ins, for no other
 // shall wait for them.
 type Held struct {
-	least int
+	least, most int // there is always room for least, and never for more than most
 
 	mu  sync.Mutex
 	all map[*Client]struct{}
 }
 
-// Enter adds c unless there are room already, and least.
+// Enter adds c unless there are as many as room already, within the bounds.
 func (h *Held) Enter(c *Client, room int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.all) >= max(h.least, room) {
+	if len(h.all) >= min(max(h.least, room), h.most) {
 		return false
 	}
 	h.all[c] = struct{}{}

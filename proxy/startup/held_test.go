@@ -2,9 +2,9 @@ package startup
 
 import "testing"
 
-// TestHeld: there is room for least at all times, and else for as many as it is told.
+// TestHeld: there is room for least at all times, else for as many as it is told, and never for more than most.
 func TestHeld(t *testing.T) {
-	h := Held{least: 2, all: make(map[*Client]struct{})}
+	h := Held{least: 2, most: 3, all: make(map[*Client]struct{})}
 	enter := func(room int) (*Client, bool) {
 		c := new(Client)
 		return c, h.Enter(c, room)
@@ -20,6 +20,9 @@ func TestHeld(t *testing.T) {
 	}
 	if _, ok := enter(3); !ok {
 		t.Error("there is no room for a third one")
+	}
+	if _, ok := enter(4); ok {
+		t.Error("there is room for more than the most")
 	}
 	h.Leave(first)
 	if h.Len() != 2 {
