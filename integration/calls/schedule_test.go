@@ -80,12 +80,14 @@ func TestSchedule(t *testing.T) {
 	conn, other := harness.ConnectAs(t, harness.Proxied(), database, mine), harness.ConnectAs(t, harness.Proxied(), database, theirs)
 	began := harness.Ask(t, conn, "select clock_timestamp()")
 	harness.Ask(t, conn, "select mbus4.schedule('s', '@every 1s', 'q', 'a=>1', 'h=>1, schedule=>no', 'p=>1')")
+	after := harness.Ask(t, conn, "select clock_timestamp()")
 	for range 2 {
 		harness.Await(t, conn, "select mbus4.peek_q()")
 		harness.Want(t, conn, "1|1|s|1|t", `select data->'a', headers->'h', headers->'schedule', properties->'p',
 			(headers->'scheduled_at')::timestamptz between $1 and now() from mbus4.consume('q')`, began)
 	}
-	harness.Want(t, conn, "s|@every 1s|UTC|q|t|∅|"+mine, "select name, cron, timezone, queue, next_at > last_at, last_error, owner from mbus4.schedules")
+	harness.Want(t, conn, "s|@every 1s|UTC|q|t|t|∅|"+mine, `select name, cron, timezone, queue, next_at > last_at,
+		last_at - $1::timestamptz <= (2 + (select count(*) from mbus4.message) + missed) * interval '1 s', last_error, owner from mbus4.schedules`, after)
 	refused := harness.Refusal(t, other, "42501", "select mbus4.schedule('s', '@daily', 'q')")
 	if refused.Message != `schedule "s" belongs to role "`+mine+`"` || refused.Hint == "" {
 		t.Errorf("%+v", refused)

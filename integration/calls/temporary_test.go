@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -15,24 +14,17 @@ import (
 // awaitNoQueue waits until consuming from a queue is refused because it is not there.
 func awaitNoQueue(t *testing.T, conn *pgconn.PgConn, queue string) {
 	t.Helper()
-	deadline := time.After(harness.AskLimit)
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	harness.Eventually(t, func() string {
 		_, err := harness.Query(harness.Context(t), conn, "begin; select mbus4.consume('"+queue+"'); rollback")
-		if err != nil {
-			harness.Ask(t, conn, "rollback")
-			if harness.SQLState(err) != "42704" {
-				t.Fatal(harness.Describe(err))
-			}
-			return
+		if err == nil {
+			return queue + " is still there"
 		}
-		select {
-		case <-deadline:
-			t.Fatalf("%s is still there after %v", queue, harness.AskLimit)
-		case <-tick.C:
+		harness.Ask(t, conn, "rollback")
+		if harness.SQLState(err) != "42704" {
+			t.Fatal(harness.Describe(err))
 		}
-	}
+		return ""
+	})
 }
 
 // Any session may post to a temporary queue, through any proxy, and its owner and others consume.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -34,13 +33,13 @@ func (w watched) row() map[string]string {
 // noted while the replies go to the client.
 func (w watched) want(state, call, held string) {
 	w.t.Helper()
-	var got map[string]string
-	for until := time.Now().Add(harness.AskLimit); time.Now().Before(until); {
-		if got = w.row(); got["state"] == state && got["current_call"] == call && got["messages_held"] == held {
-			return
+	harness.Eventually(w.t, func() string {
+		got := w.row()
+		if got["state"] == state && got["current_call"] == call && got["messages_held"] == held {
+			return ""
 		}
-	}
-	w.t.Errorf("%s, %q, %q held; not %s, %q, %q", got["state"], got["current_call"], got["messages_held"], state, call, held)
+		return fmt.Sprintf("%s, %q, %q held; not %s, %q, %q", got["state"], got["current_call"], got["messages_held"], state, call, held)
+	})
 }
 
 // watch opens the console and a session that it watches.
@@ -204,11 +203,12 @@ func TestConsoleCurrentCall(t *testing.T) {
 	} {
 		ended := make(chan error, 1)
 		go func() { ended <- run() }()
-		for until := time.Now().Add(harness.AskLimit); w.row()["state"] != "waiting"; {
-			if time.Now().After(until) {
-				t.Fatal("it does not wait")
+		harness.Eventually(t, func() string {
+			if state := w.row()["state"]; state != "waiting" {
+				return "the session is " + state
 			}
-		}
+			return ""
+		})
 		if call := w.row()["current_call"]; call != "consume('empty')" && call != "consume($1)" {
 			t.Errorf("%q waits", call)
 		}

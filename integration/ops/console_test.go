@@ -187,19 +187,17 @@ func TestConsoleAdmission(t *testing.T) {
 		_ = conn.Close(context.Background())
 	}
 	harness.Ask(t, direct, "alter database "+roles.role+" owner to postgres")
-	for deadline := time.Now().Add(harness.AskLimit); ; time.Sleep(50 * time.Millisecond) {
+	harness.Eventually(t, func() string {
 		conn, err := pgconn.Connect(harness.Context(t), consoleDSN(proxy.Endpoint, roles.stranger, roles.role))
 		if err == nil {
 			_, err = conn.Exec(harness.Context(t), "select 1").ReadAll()
 			_ = conn.Close(context.Background())
 		}
 		if err == nil {
-			break
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+		return err.Error()
+	})
 }
 
 // Drivers use the extended protocol, and what makes no sense there is refused without harm.

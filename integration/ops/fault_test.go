@@ -97,13 +97,12 @@ func TestFaultsQueue(t *testing.T) {
 		t.Logf("%s's side: cut at %d places of %d", side, len(plans), all)
 	}
 	b.play("client", wiretest.Plan{})
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for until := time.Now().Add(harness.AskLimit); b.files() > files; <-tick.C {
-		if time.Now().After(until) {
-			t.Fatalf("the proxy has %d files open, before it had %d", b.files(), files)
+	harness.Eventually(t, func() string {
+		if open := b.files(); open > files {
+			return fmt.Sprintf("the proxy has %d files open, before it had %d", open, files)
 		}
-	}
+		return ""
+	})
 }
 
 // faultBench is a proxy between two middlemen.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -57,13 +56,13 @@ func TestHandover(t *testing.T) {
 	}
 	enough := func() {
 		t.Helper()
-		for from, limit := sessions.Load(), time.After(harness.AskLimit); sessions.Load() < from+200; {
-			select {
-			case <-limit:
-				t.Fatal("clients make no progress")
-			case <-time.After(10 * time.Millisecond):
+		from := sessions.Load()
+		harness.Eventually(t, func() string {
+			if n := sessions.Load() - from; n < 200 {
+				return fmt.Sprintf("clients make no progress: %d sessions of 200", n)
 			}
-		}
+			return ""
+		})
 	}
 	for range 2 {
 		enough()

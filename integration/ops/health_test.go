@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os/exec"
@@ -57,15 +58,13 @@ func TestReadyOfServer(t *testing.T) {
 	_, address := proxyWithHTTP(t, "--upstream", dsn, "--admin", dsn)
 	await := func(want int, text string) {
 		t.Helper()
-		for deadline := time.Now().Add(harness.AskLimit); ; {
+		harness.Eventually(t, func() string {
 			status, body := get(t, address, "/readyz")
 			if status == want && strings.Contains(body, text) {
-				return
+				return ""
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%d %s, not %d %s", status, body, want, text)
-			}
-		}
+			return fmt.Sprintf("%d %s, not %d %s", status, body, want, text)
+		})
 	}
 	await(http.StatusOK, "ok")
 	signal := func(s syscall.Signal) {

@@ -53,17 +53,16 @@ func scrape(t *testing.T, address string) scraped {
 
 // metricsWith is the text of metrics once those of a database are among them: on a busy machine it may not answer within
 // the time that a scrape gives it.
-func metricsWith(t *testing.T, address, database string) string {
+func metricsWith(t *testing.T, address, database string) (body string) {
 	t.Helper()
-	for until := time.Now().Add(harness.AskLimit); ; {
-		_, body := get(t, address, "/metrics")
+	harness.Eventually(t, func() string {
+		_, body = get(t, address, "/metrics")
 		if strings.Contains(body, fmt.Sprintf("mbusproxy_database_up{database=%q} 1\n", database)) {
-			return body
+			return ""
 		}
-		if time.Now().After(until) {
-			t.Fatalf("there are no metrics of database %s:\n%s", database, body)
-		}
-	}
+		return "metrics of database " + database + ":\n" + body
+	})
+	return body
 }
 
 func parseMetrics(t *testing.T, body string) scraped {
@@ -161,10 +160,9 @@ func TestMetrics(t *testing.T) {
 		label("consumer_paused", "consumer", "default", "database", database, "queue", "q"):             0,
 		label("consumer_messages_exact", "consumer", "default", "database", database, "queue", "other"): 1,
 	}
-	var wrong []string
-	for deadline := time.Now().Add(harness.AskLimit); ; time.Sleep(20 * time.Millisecond) { // until the sessions have got where they are to be
+	harness.Eventually(t, func() string { // until the sessions have got where they are to be
 		got := scrape(t, address)
-		wrong = nil
+		var wrong []string
 		for name, v := range want {
 			if g, ok := got[name]; !ok || g != v {
 				wrong = append(wrong, fmt.Sprintf("%s is %v, not %v", name, g, v))
@@ -192,13 +190,8 @@ func TestMetrics(t *testing.T) {
 		if got[label("service_worked_timestamp_seconds", "database", database, "service", "housekeeping")] < float64(time.Now().Add(-time.Hour).Unix()) {
 			wrong = append(wrong, "housekeeping has not worked")
 		}
-		if len(wrong) == 0 || time.Now().After(deadline) {
-			break
-		}
-	}
-	for _, w := range wrong {
-		t.Error(w)
-	}
+		return strings.Join(wrong, "\n")
+	})
 	// Whoever has cancelled is counted, and one that knows no key.
 	if err := busy.CancelRequest(harness.Context(t)); err != nil {
 		t.Error(err)
@@ -211,16 +204,14 @@ func TestMetrics(t *testing.T) {
 			t.Error("it was not cancelled")
 		}
 	}
-	for deadline := time.Now().Add(harness.AskLimit); ; time.Sleep(10 * time.Millisecond) {
+	harness.Eventually(t, func() string {
 		got := scrape(t, address)
 		canceled, idle := got[`cancel_requests_total{session="known"}`], got[label("sessions", "state", "idle")]
 		if canceled == 2 && idle == 3 {
-			break
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%v cancel requests, %v idle", canceled, idle)
-		}
-	}
+		return fmt.Sprintf("%v cancel requests, %v idle", canceled, idle)
+	})
 }
 
 // How long grants take is counted for each, a series for each database.
@@ -234,11 +225,14 @@ func TestMetricsOfGrants(t *testing.T) {
 	granted := func(n int) {
 		t.Helper()
 		var got scraped
-		for until := time.Now().Add(harness.AskLimit); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
-			if got = scrape(t, address); got[fmt.Sprintf("semaphore_grants_total{database=%q}", database)] == float64(n) {
-				break
+		harness.Eventually(t, func() string {
+			got = scrape(t, address)
+			grants := got[fmt.Sprintf("semaphore_grants_total{database=%q}", database)]
+			if grants == float64(n) {
+				return ""
 			}
-		}
+			return fmt.Sprintf("%v grants of %d", grants, n)
+		})
 		count, sum := got[fmt.Sprintf("semaphore_grant_seconds_count{database=%q}", database)], got[fmt.Sprintf("semaphore_grant_seconds_sum{database=%q}", database)]
 		if count < float64(n-1) || count > float64(n) || sum <= 0 || sum > 60 { // of what the first look finds it is not known
 			t.Errorf("%v grants of %d in %v s", count, n, sum)
@@ -248,11 +242,7 @@ func TestMetricsOfGrants(t *testing.T) {
 		}
 	}
 	harness.Ask(t, conn, "select mbus4.semaphore_enqueue('l', 1, 1)")
-	for until := time.Now().Add(harness.AskLimit); harness.Ask(t, conn, "select count(*) from mbus4.semaphore_task where status = 'ACQUIRED'") != "1"; {
-		if time.Now().After(until) {
-			t.Fatal("it is not granted")
-		}
-	}
+	harness.Await(t, conn, "select count(*) = 1 from mbus4.semaphore_task where status = 'ACQUIRED'")
 	harness.Ask(t, conn, "select mbus4.semaphore_enqueue('k', n, 1) from generate_series(1, 3) n")
 	granted(2)
 	harness.Ask(t, conn, "select mbus4.semaphore_release('k', 1)")
@@ -318,15 +308,13 @@ func TestReady(t *testing.T) {
 	harness.Ask(t, conn, "begin") // so that the drain lasts
 	stopped := make(chan error, 1)
 	go func() { stopped <- proxy.Stop() }()
-	for deadline := time.Now().Add(harness.AskLimit); ; time.Sleep(10 * time.Millisecond) {
+	harness.Eventually(t, func() string {
 		status, body := get(t, address, "/readyz")
 		if status == http.StatusServiceUnavailable && body == "draining\n" {
-			break
+			return ""
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d %s", status, body)
-		}
-	}
+		return fmt.Sprintf("draining: %d %s", status, body)
+	})
 	if got := scrape(t, address); got["draining"] != 1 {
 		t.Errorf("draining: %v", got["draining"])
 	}

@@ -79,7 +79,8 @@ func TestScheduleOfIdleDatabase(t *testing.T) {
 	direct := harness.Connect(t, harness.Direct(), database)
 	const counted = "select count(*) >= $1 from mbus4.message"
 	harness.Await(t, direct, counted, 2)
-	harness.Want(t, direct, "t", "select last_error is null from mbus4.schedules")
+	harness.Want(t, direct, "t|t", `select s.last_error is null, s.last_at - min((m.headers->'scheduled_at')::timestamptz) <= (count(*) - 1 + s.missed) * interval '4 s'
+		from mbus4.schedules s, mbus4.message m group by s.last_error, s.last_at, s.missed`)
 	locked := harness.Ask(t, direct, "begin; lock mbus4.schedule; select count(*) + 1 from mbus4.message")
 	harness.Await(t, direct, "select clock_timestamp() > next_at + interval '1 s' from mbus4.schedules")
 	harness.Ask(t, direct, "commit")

@@ -187,7 +187,7 @@ func (v *versions) work(n int64) {
 	deadline := time.Now().Add(harness.AskLimit)
 	for v.done.Load() < until && !v.t.Failed() {
 		if time.Now().After(deadline) {
-			v.t.Fatalf("%d transactions of %d in two minutes\n%s", n-until+v.done.Load(), n, harness.Ask(v.t, v.direct, `
+			v.t.Fatalf("%d transactions of %d\n%s", n-until+v.done.Load(), n, harness.Ask(v.t, v.direct, `
 				select string_agg(concat_ws('  ', pid, application_name, state, now() - xact_start, wait_event_type, wait_event, pg_blocking_pids(pid), left(query, 200)), E'\n')
 				from pg_stat_activity where datname = current_database()`))
 		}

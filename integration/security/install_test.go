@@ -1,8 +1,8 @@
 package security
 
 import (
+	"fmt"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -41,16 +41,12 @@ func TestStrangerInstallsNothing(t *testing.T) {
 // eventually runs a statement until it is no longer refused, which it may be for a second.
 func eventually(t *testing.T, conn *pgconn.PgConn, sql string) {
 	t.Helper()
-	deadline := time.Now().Add(harness.AskLimit)
-	for {
-		_, err := harness.Query(harness.Context(t), conn, sql)
-		if err == nil {
-			return
+	harness.Eventually(t, func() string {
+		if _, err := harness.Query(harness.Context(t), conn, sql); err != nil {
+			return fmt.Sprintf("%s: %v", sql, err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: %v", sql, err)
-		}
-	}
+		return ""
+	})
 }
 
 // Who could use the schema has it installed by his first call: who may create in the database, and

@@ -121,15 +121,13 @@ func TestWorkQueueInsertedClaimed(t *testing.T) {
 // table, or the proxy's housekeeping.
 func vacuumed(t *testing.T, conn *pgconn.PgConn) {
 	t.Helper()
-	for deadline := time.Now().Add(harness.AskLimit); ; {
+	harness.Eventually(t, func() string {
 		harness.Ask(t, conn, "vacuum mbus4.work_queue")
-		if harness.Ask(t, conn, "select n_dead_tup from pg_stat_user_tables where relid = 'mbus4.work_queue'::regclass") == "0" {
-			return
+		if n := harness.Ask(t, conn, "select n_dead_tup from pg_stat_user_tables where relid = 'mbus4.work_queue'::regclass"); n != "0" {
+			return "vacuum leaves " + n + " dead rows"
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("vacuum leaves dead rows")
-		}
-	}
+		return ""
+	})
 }
 
 // With an old snapshot held, dead rows stay, and a claim has to step over them.

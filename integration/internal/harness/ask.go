@@ -134,19 +134,34 @@ func Describe(err error) string {
 		report.Code, report.Message, report.Position, report.Detail, report.Hint, report.Where)
 }
 
-// Await runs a query with one boolean until it is true, for as long as AskLimit.
-func Await(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) {
+// Eventually looks again and again until nothing is missing, which look says by "". What it says after AskLimit the test fails with.
+func Eventually(t *testing.T, look func() (missing string)) {
 	t.Helper()
 	deadline := time.After(AskLimit)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for Ask(t, conn, sql, args...) != "t" {
+	for {
+		missing := look()
+		if missing == "" {
+			return
+		}
 		select {
 		case <-deadline:
-			t.Fatalf("not within %v: %s %v", AskLimit, sql, args)
+			t.Fatalf("not within %v: %s", AskLimit, missing)
 		case <-tick.C:
 		}
 	}
+}
+
+// Await runs a query with one boolean until it is true.
+func Await(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) {
+	t.Helper()
+	Eventually(t, func() string {
+		if Ask(t, conn, sql, args...) == "t" {
+			return ""
+		}
+		return fmt.Sprint(sql, args)
+	})
 }
 
 // AwaitBackendGone waits until the server has finished with a session, its rollback included.
