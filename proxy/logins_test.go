@@ -286,7 +286,7 @@ func TestLoginsBesideRenewedSilence(t *testing.T) {
 	defer flooding.Wait()
 	defer cancel()
 	someAreClosed := func() {
-		until := closed.Load() + startup.MaxLogins
+		until := closed.Load() + startup.MaxLogins/2
 		proxytest.Eventually(t, "silent connections are closed", func() bool { return closed.Load() >= until })
 	}
 	someAreClosed()
@@ -300,20 +300,33 @@ func TestLoginsBesideRenewedSilence(t *testing.T) {
 	slices.Sort(took)
 	t.Logf("log-ins took %v", took) // on a machine with nothing else to do about 1 s
 	dialer := net.Dialer{Timeout: proxytest.Patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.8")}}
-	conn, err := dialer.DialContext(t.Context(), "tcp", p.addr)
-	if err != nil {
-		t.Fatal(err)
+	slowly := func() (got string, silent time.Duration) {
+		conn, err := dialer.DialContext(t.Context(), "tcp", p.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		slow := &wireClient{t: t}
+		slow.over(conn)
+		slow.startup("user", "clear_user", "database", "postgres")
+		slow.until('R')
+		began := time.Now()
+		someAreClosed() // many have come and gone meanwhile
+		silent = time.Since(began)
+		slow.write(wire.AppendPassword(nil, []byte("secret\x00")))
+		return slow.until('Z', 'E'), silent
 	}
-	defer func() { _ = conn.Close() }()
-	slow := &wireClient{t: t}
-	slow.over(conn)
-	slow.startup("user", "clear_user", "database", "postgres")
-	slow.until('R')
-	someAreClosed() // many have come and gone meanwhile
-	slow.write(wire.AppendPassword(nil, []byte("secret\x00")))
-	if got := slow.until('Z', 'E'); !strings.Contains(got, "ReadyForQuery") {
-		t.Error(got)
+	for range 10 {
+		got, silent := slowly()
+		if strings.Contains(got, "ReadyForQuery") {
+			return
+		}
+		if silent < 2*time.Second { // of the three that it has
+			t.Fatalf("after %v: %s", silent, got)
+		}
+		t.Logf("silent for %v: the machine has too much to do", silent)
 	}
+	t.Fatal("no log-in came to its password in time")
 }
 
 // renew has one connection at a time until ctx ends: it sends the bytes, waits until the connection is closed, counts
