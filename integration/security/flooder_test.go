@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -119,14 +120,14 @@ func (a *flooder) refused(n int) {
 	if err != nil {
 		a.Fatal(err)
 	}
-	a.batches(8, max(n/most, 1), batch, "42883")
+	a.batches(a.user, 8, max(n/most, 1), batch, "42883")
 }
 
 // batches has sessions send a batch of messages again and again, each time until it is answered by something in which says stands.
-func (a *flooder) batches(sessions, rounds int, batch []byte, says string) {
+func (a *flooder) batches(user string, sessions, rounds int, batch []byte, says string) {
 	var all sync.WaitGroup
 	for range sessions {
-		conn := a.raw()
+		conn := a.rawAs(user)
 		all.Go(func() {
 			defer func() { _ = conn.Close() }()
 			for round := range rounds {
@@ -192,6 +193,26 @@ func (a *flooder) calls(n int, parse bool) {
 	all.Wait()
 }
 
+// longCalls sends n calls in texts of that size from each session, one after another.
+func (a *flooder) longCalls(sessions, n, size int) {
+	batch, err := (&pgproto3.Query{String: "select mbus4.peek('nosuch'), '" + strings.Repeat("x", size) + "'"}).Encode(nil)
+	if err != nil {
+		a.Fatal(err)
+	}
+	a.batches(a.member, sessions, n, batch, "") // the answer may be 54000, where others have the memory
+}
+
+// longRuns has sessions send a text of that size, one after the other, which all run until the last one does.
+func (a *flooder) longRuns(sessions, size int) {
+	watcher := harness.Connect(a.T, harness.Direct(), a.database)
+	for i := range sessions {
+		conn := a.rawAs(a.member)
+		defer func() { _ = conn.Close() }()
+		frontend.Send(a.T, conn, &pgproto3.Query{String: "select pg_sleep(1000), mbus4.peek('q'), '" + strings.Repeat("x", size) + "'"})
+		harness.Await(a.T, watcher, "select count(*) > $1 from pg_stat_activity where usename = $2 and wait_event = 'PgSleep'", strconv.Itoa(i), a.member)
+	}
+}
+
 // prepares has sessions prepare n statements each, without waiting, which become twenty times as long when they are served.
 func (a *flooder) prepares(sessions, n int) {
 	var batch []byte
@@ -205,7 +226,7 @@ func (a *flooder) prepares(sessions, n int) {
 	if batch, err = (&pgproto3.Sync{}).Encode(batch); err != nil {
 		a.Fatal(err)
 	}
-	a.batches(sessions, 1, batch, "")
+	a.batches(a.user, sessions, 1, batch, "")
 }
 
 // requests asks --http without waiting for answers, from 40 connections, until there are n answers.

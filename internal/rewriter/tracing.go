@@ -71,6 +71,21 @@ func (p wirePlan) SQL() string {
 	return p.Plan.SQL() + " /*" + string(p.tags) + "*/"
 }
 
+// AppendSQL appends what SQL returns.
+func (p wirePlan) AppendSQL(b []byte) []byte {
+	b = p.Plan.AppendSQL(b)
+	if p.tags != "" {
+		b = append(append(append(b, " /*"...), p.tags...), "*/"...)
+	}
+	return b
+}
+
+// Sent returns what is kept of the plan when the server has its text.
+func (p wirePlan) Sent() statements.Plan {
+	p.Plan = p.Plan.Sent()
+	return p
+}
+
 // Traces reports whether runs of the plan are traced.
 func (p wirePlan) Traces() bool { return p.trace != nil }
 

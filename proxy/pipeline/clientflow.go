@@ -268,7 +268,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 		}
 	}
 	f.probing.done()
-	f.short = false
+	f.short, f.recalled = false, nil // a plan may have a long text
 	f.traces.since = time.Time{}
 	f.letGo()
 	f.keep(frame)

@@ -33,7 +33,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		return prepared
 	}
 	f.forgetPrepared(query)
-	a := &details{plan: plan, trace: traceQuery(plan)}
+	a := &details{plan: plan}
 	effects, known := f.effects(query)
 	switch {
 	case known:
@@ -48,9 +48,10 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		f.push(requests.Query, a)
 		return nil
 	}
-	a.hiddenTags, a.tag = plan.HiddenTags(), plan.Tag()
+	a.plan = sent(plan)
+	a.hiddenTags, a.tag, a.trace = plan.HiddenTags(), plan.Tag(), traceQuery(a.plan)
 	f.push(requests.Query, a)
-	return f.textFrame(wire.MsgQuery, nil, plan.SQL(), nil)
+	return f.textFrame(wire.MsgQuery, nil, plan, nil)
 }
 
 // parse notes a Parse and returns what takes its place where it has a Plan; else nil.
@@ -84,6 +85,8 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	from := &names.Text{Plan: plan}
 	if from.BindTime() != nil {
 		from.Voids = voids
+	} else {
+		from.Plan = sent(plan)
 	}
 	if effects, known := f.effects(query); !known {
 		from.Unread = true
@@ -97,7 +100,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 		}
 		a.Bindings = f.names.Note(&names.Binding{Name: a.Statement, Segment: f.bindTime.segment, Text: from})
 	}
-	if a.plan = plan; from.Memory() > 0 {
+	if a.plan = from.Plan; from.Memory() > 0 {
 		a.Text = from
 	}
 	f.push(requests.Parse, a)
@@ -105,13 +108,29 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	if plan == nil || replacement != nil {
 		return replacement
 	}
-	return f.textFrame(wire.MsgParse, body[:len(name)+1], plan.SQL(), types)
+	return f.textFrame(wire.MsgParse, body[:len(name)+1], plan, types)
 }
 
-// textFrame is a message with a text, which is valid to the next one or to the end of the feed.
-func (f *ClientFlow) textFrame(kind byte, head []byte, sql string, tail []byte) []byte {
-	f.made = wire.AppendTextFrame(f.made[:0], kind, head, sql, tail)
-	return f.made
+// textFrame is a message with a plan's text, which is valid to the next one or to the end of the feed.
+func (f *ClientFlow) textFrame(kind byte, head []byte, plan statements.Plan, tail []byte) []byte {
+	text := func(b []byte) []byte { return append(b, plan.SQL()...) }
+	if long, ok := plan.(statements.LongPlan); ok {
+		text = long.AppendSQL
+	}
+	f.made = wire.AppendTextFrame(f.made[:0], kind, head, plan.Size(), text, tail)
+	made := f.made
+	if len(made) > wire.MaxNames {
+		f.made = nil // it is handed on: see Splicer.Replace
+	}
+	return made
+}
+
+// sent is what is kept of a plan when the server has its text.
+func sent(plan statements.Plan) statements.Plan {
+	if long, ok := plan.(statements.LongPlan); ok {
+		return long.Sent()
+	}
+	return plan
 }
 
 // recall asks the Rewriter for the Plan of a Query or Parse that Mentions is true of, if that takes no time.

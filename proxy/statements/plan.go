@@ -52,6 +52,15 @@ type Plan interface {
 	Signals(ok bool, bound Signals) Signals
 }
 
+// LongPlan is a Plan whose text may be long.
+type LongPlan interface {
+	Plan
+	// AppendSQL appends what SQL returns, without a copy of the whole text before.
+	AppendSQL(b []byte) []byte
+	// Sent returns the Plan that is kept until the server has replied: of it SQL, Prelude and Tag are not called.
+	Sent() Plan
+}
+
 // Signals says what a transaction may have changed, in bits. What they mean is the Rewriter's.
 type Signals uint64
 

@@ -104,11 +104,12 @@ func AppendFrame(dst []byte, typ byte, parts ...[]byte) []byte {
 	return dst
 }
 
-// AppendTextFrame is AppendFrame with head, a text with its terminator, and tail as body, without a copy of the text in between.
-func AppendTextFrame(dst []byte, typ byte, head []byte, text string, tail []byte) []byte {
+// AppendTextFrame is AppendFrame with head, a text with its terminator, and tail as body. text appends the text, which has
+// about that size, so that there is no copy of it in between.
+func AppendTextFrame(dst []byte, typ byte, head []byte, size int, text func(b []byte) []byte, tail []byte) []byte {
 	start := len(dst)
-	dst = append(slices.Grow(dst, HeaderSize+len(head)+len(text)+1+len(tail)), typ, 0, 0, 0, 0)
-	dst = append(append(append(append(dst, head...), text...), 0), tail...)
+	dst = append(slices.Grow(dst, HeaderSize+len(head)+size+1+len(tail)), typ, 0, 0, 0, 0)
+	dst = append(append(text(append(dst, head...)), 0), tail...)
 	setFrameLen(dst[start:])
 	return dst
 }

@@ -16,9 +16,14 @@ func (a *Splicer) Begin(buf []byte) {
 	a.made = a.made[:0]
 }
 
-// Replace puts repl in the place of buf[start:end]. Calls come in ascending order.
+// Replace puts repl in the place of buf[start:end]. Calls come in ascending order. A repl longer than MaxNames is no longer
+// the caller's: it need not be copied.
 func (a *Splicer) Replace(start, end int, repl []byte) {
-	if len(repl) > 0 || start > a.from {
+	switch {
+	case len(repl) > MaxNames && start <= a.from && len(a.made) == 0:
+		a.Pool.Put(a.made)
+		a.made = repl
+	case len(repl) > 0 || start > a.from:
 		if a.made == nil {
 			a.made = a.Pool.Get()[:0]
 		}

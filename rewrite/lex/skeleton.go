@@ -77,7 +77,7 @@ func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
 		return text, nil
 	}
 	var b strings.Builder
-	b.Grow(len(text))
+	b.Grow(len(text) - inLiterals) // no more: it may be kept for long
 	pos := 0
 	for _, l := range literals {
 		b.WriteString(text[pos:l.Start])

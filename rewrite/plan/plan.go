@@ -47,6 +47,8 @@ type Plan struct {
 	literals   []lex.Literal // of the client's text; set with common
 	prepared   *Prepared     // see Prepared
 	repeatable bool          // see Repeatable
+	sent       bool          // see Sent: there are no texts, and places are counted in characters
+	characters int           // of the client's text; set with sent
 	alone      bool          // see Alone
 }
 
@@ -92,8 +94,24 @@ func (p *Plan) GivesHeaders() bool { return p.headers }
 // ownText reports whether a position in the server's text lies in a piece of ours, and for which
 // byte of the client's text that piece stands. Positions count characters from 1.
 func (p *Plan) ownText(pos int) (in int, own bool) {
-	in, copied := p.Text().Origin(p.enc.ByteOffset(p.Text().SQL, pos))
+	in, copied := p.origin(pos)
 	return in, !copied
+}
+
+// origin is the byte of the client's text for which a position in the server's stands, and whether it was copied from there.
+func (p *Plan) origin(pos int) (in int, copied bool) {
+	if p.sent {
+		return p.server.Origin(pos - 1)
+	}
+	return p.Text().Origin(p.enc.ByteOffset(p.Text().SQL, pos))
+}
+
+// position is that of a byte of the client's text.
+func (p *Plan) position(in int) int {
+	if p.sent {
+		return min(in, p.characters) + 1
+	}
+	return p.enc.CharPosition(p.client, in)
 }
 
 // callAround returns the innermost call around a byte of the client's text, or nil.
@@ -110,8 +128,8 @@ func (p *Plan) callAround(in int) *callSite {
 
 // clientPosition returns the position in the client's text that one in the server's stands for.
 func (p *Plan) clientPosition(pos int) int {
-	off, _ := p.Text().Origin(p.enc.ByteOffset(p.Text().SQL, pos))
-	return p.enc.CharPosition(p.client, min(off, len(p.client)))
+	in, _ := p.origin(pos)
+	return p.position(in)
 }
 
 // Refused returns the refusals of the plan's statements, in the order of the text.
@@ -143,6 +161,14 @@ func (p *Plan) Made() *Plan {
 	q := *p
 	q.server, q.moved, q.sealed = p.Text(), nil, nil
 	return &q
+}
+
+// origins is the text from which that for the server comes, by which moves.
+func (p *Plan) origins() (from splice.Text, by lex.Mover) {
+	if p.moved == nil {
+		return p.server, lex.Mover{}
+	}
+	return p.moved.from.Text(), p.moved.by
 }
 
 // Text returns the text for the server, and where its pieces came from.

@@ -227,6 +227,7 @@ func (p *Plan) ForText(c *Common, m *Preparable, literals []lex.Literal, trace s
 	}
 	q.common, q.literals, q.prepared, q.repeatable, q.alone = c, literals, nil, m != nil, p.alone || m != nil
 	switch {
+	case len(q.client) >= longText: // its text is made when it is sent, and it is not run by a prepared statement, which would keep it
 	case m != nil && m.base != nil:
 		q.prepared = m.prepare(q.client, literals, trace)
 	case q.wait == nil: // what waits may be asked for much later

@@ -42,7 +42,7 @@ func (p *Plan) editTermination(r *Report) bool {
 	}
 	for i, c := range p.calls {
 		if c.fn.Procedure && (p.prelude == 0 || p.prelude == i+1) {
-			r.Where, r.Position = "", p.enc.CharPosition(p.client, c.Start)
+			r.Where, r.Position = "", p.position(c.Start)
 			r.Hint = sqlfuncs.Schema + "." + c.name + " commits: call it outside a transaction block, as the only statement of a query."
 			return true
 		}
@@ -85,7 +85,7 @@ func (p *Plan) EditReport(r *Report) bool {
 		}
 		if call, ok := editMarker(r, p.secretOr(), p.site); ok {
 			if c := p.site(call); c != nil {
-				r.Position = p.enc.CharPosition(p.client, c.Start)
+				r.Position = p.position(c.Start)
 			}
 			return true
 		}
@@ -216,7 +216,7 @@ func (p *Plan) reads(message string) bool { return aboutOne(message, p.relations
 // refuse makes the report that of a refused statement.
 func (p *Plan) refuse(r *Report, f *Refusal) {
 	r.Code, r.Message, r.Detail, r.Hint, r.Where = f.Code, f.Message, f.Detail, f.Hint, ""
-	r.Position = p.enc.CharPosition(p.client, f.Offset)
+	r.Position = p.position(f.Offset)
 	r.Internal = true
 }
 
@@ -229,7 +229,7 @@ func (p *Plan) editPrelude(r *Report) bool {
 		return false
 	}
 	r.Where, r.Internal = "", true
-	r.Position = p.enc.CharPosition(p.client, p.calls[call-1].Start)
+	r.Position = p.position(p.calls[call-1].Start)
 	return true
 }
 

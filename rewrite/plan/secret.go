@@ -17,10 +17,6 @@ func (p *Plan) For(secret string) *Plan {
 	return &q
 }
 
-// sealedLimit is the length of the longest text that is kept with the secret in its places. A longer one is made each time
-// that it is asked for, which is once as a rule: the plan is kept until the server has answered, and has the text already.
-const sealedLimit = 64 << 10
-
 // sealedText is a text that is made when it is first asked for, which it need not be where a
 // prepared statement runs it.
 type sealedText struct {
@@ -41,7 +37,7 @@ func (p *Plan) SQL() string {
 	switch {
 	case p.secret == "" && p.trace == "":
 		return p.Text().SQL
-	case p.sealed == nil || len(p.Text().SQL) > sealedLimit:
+	case p.sealed == nil || len(p.Text().SQL) > longText:
 		return p.Text().Filled(p.secretOr(), p.trace)
 	}
 	p.sealed.once.Do(func() { p.sealed.sql = p.Text().Filled(p.secret, p.trace) })

@@ -13,7 +13,7 @@ func TestLongSentTextsAreNotKept(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		var o splice.Output
 		if o.WriteSecret(0); long {
-			o.Write(strings.Repeat("x", sealedLimit), 0)
+			o.Write(strings.Repeat("x", longText), 0)
 		}
 		p := (&Plan{server: o.Text()}).For(testSecret)
 		if sql := p.SQL(); !strings.HasPrefix(sql, testSecret) {

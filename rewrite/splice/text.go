@@ -76,32 +76,61 @@ func (t Text) Origin(off int) (in int, copied bool) {
 // Transfer returns the text that comes of another client's text with the same skeleton. m maps
 // places of the client's text to places of the other.
 func (t Text) Transfer(text string, m lex.Mover) Text {
-	size := 0
-	segs := make([]segment, len(t.segs))
-	for i, s := range t.segs {
-		end := t.startOf(i + 1)
-		segs[i] = segment{out: size, in: m.Move(s.in), copy: s.copy, secret: s.secret, trace: s.trace}
-		if s.copy {
-			// What is copied starts and ends between lexemes, never inside a literal.
-			size += m.Move(s.in+end-s.out) - segs[i].in
-		} else {
-			size += end - s.out
-		}
-	}
+	segs, size := t.moved(m, func(off int) int { return off }, func(ours string) int { return len(ours) })
 	var b strings.Builder
 	b.Grow(size) // literals may be long, and are to be copied once
 	for i, s := range t.segs {
-		if s.copy {
-			end := size
-			if i+1 < len(segs) {
-				end = segs[i+1].out
-			}
-			b.WriteString(text[segs[i].in : segs[i].in+end-b.Len()])
-		} else {
-			b.WriteString(t.SQL[s.out:t.startOf(i+1)])
-		}
+		b.WriteString(t.piece(i, s, text, m))
 	}
 	return Text{b.String(), segs}
+}
+
+// moved returns the pieces of the text that Transfer makes, and their size. at turns places of the other client's text
+// into what is counted, and size does that with a piece of ours.
+func (t Text) moved(m lex.Mover, at func(off int) int, size func(ours string) int) (segs []segment, total int) {
+	segs = make([]segment, len(t.segs))
+	for i, s := range t.segs {
+		in := m.Move(s.in)
+		segs[i] = segment{out: total, in: at(in), copy: s.copy, secret: s.secret, trace: s.trace}
+		if end := t.startOf(i + 1); s.copy {
+			// What is copied starts and ends between lexemes, never inside a literal.
+			total += at(m.Move(s.in+end-s.out)) - segs[i].in
+		} else {
+			total += size(t.SQL[s.out:end])
+		}
+	}
+	return segs, total
+}
+
+// piece returns piece i of the text that Transfer makes.
+func (t Text) piece(i int, s segment, text string, m lex.Mover) string {
+	end := t.startOf(i + 1)
+	if s.copy {
+		return text[m.Move(s.in):m.Move(s.in+end-s.out)]
+	}
+	return t.SQL[s.out:end]
+}
+
+// AppendTransferred appends what Filled gives of the text that Transfer makes, which is not made: literals are copied once.
+func (t Text) AppendTransferred(b []byte, text string, m lex.Mover, secret, trace string) []byte {
+	for i, s := range t.segs {
+		ours := t.piece(i, s, text, m)
+		switch {
+		case s.secret:
+			ours = secret + ours[len(secret):]
+		case s.trace:
+			ours = ours[:1] + trace + ours[1+len(trace):]
+		}
+		b = append(b, ours...)
+	}
+	return b
+}
+
+// Places returns the pieces of the text that Transfer makes, without the text. They are counted in characters.
+// at are the places of the other client's text.
+func (t Text) Places(m lex.Mover, at *lex.Places, enc lex.Encoding) Text {
+	segs, _ := t.moved(m, at.Characters, func(ours string) int { return enc.CharPosition(ours, len(ours)) - 1 })
+	return Text{segs: segs}
 }
 
 // Filled returns the text with the secret and the trace context in their places. The context has no
