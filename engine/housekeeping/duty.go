@@ -87,8 +87,9 @@ func (k *Keeper) turn(ctx context.Context, d *duty) error {
 	case ctx.Err() != nil || k.conn.IsClosed() || errors.Is(err, schema.ErrGone):
 		return err
 	case code == refusal.LockNotAvailable:
-		// A role that may delete messages may also lock their table.
-		d.due, k.usedAt = now.Add(heldPause), now
+		// A role that may delete messages may also lock their table. That is no use of the database: else it would take
+		// a connection for as long as it likes.
+		d.due = now.Add(heldPause)
 		k.tell(d, "housekeeping held up by a lock", err)
 		return nil
 	case code == refusal.QueryCanceled && took >= d.limit:

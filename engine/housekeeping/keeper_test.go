@@ -52,6 +52,33 @@ func TestServicesSurviveLockedTables(t *testing.T) {
 	}
 }
 
+// Who locks a table in each of many databases that nobody uses has no connection kept in any of them, and when the lock is
+// gone the services go on there.
+func TestLockedDatabasesAreLeft(t *testing.T) {
+	t.Parallel()
+	name := enginetest.Installed(t)
+	super := enginetest.Connect(t, name)
+	role := enginetest.NewRole(t, name)
+	enginetest.Exec(t, super, "grant mbus4_user to "+role)
+	user := enginetest.ConnectTo(t, enginetest.DSNAs(t, name, role))
+	id := enginetest.One[int64](t, super, enginetest.NewConsumer, "q")
+	enginetest.Exec(t, super, enginetest.PostSQL, id, "1 s ago", "expired", "")
+	enginetest.Exec(t, user, "begin; lock mbus4.message")
+	connections := func() int {
+		return enginetest.One[int](t, super, "select count(*) from pg_stat_activity where datname = current_database() and backend_type = 'client backend'")
+	}
+	ours := connections()
+	log, seen, _ := enginetest.WatchLog()
+	e := served.Open(t, engine.Options{SweepInterval: 1, Log: log})
+	if _, err := e.Database(enginetest.Context(t), name); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Eventually(t, "services notice", func() bool { return seen("housekeeping held up by a lock") })
+	enginetest.Eventually(t, "the connection is closed", func() bool { return connections() == ours })
+	enginetest.Exec(t, user, "rollback")
+	enginetest.Eventually(t, "the message is swept", func() bool { return enginetest.One[bool](t, super, "select not exists (select from mbus4.message)") })
+}
+
 // The services do it by themselves.
 func TestHinterRuns(t *testing.T) {
 	t.Parallel()
