@@ -2,6 +2,7 @@ package httplisten
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -14,21 +15,26 @@ import (
 func TestPace(t *testing.T) {
 	t.Parallel()
 	p := pace{every: 10 * time.Millisecond, ahead: 30 * time.Millisecond}
+	next := func(now time.Time) (wait time.Duration) {
+		for ; !p.take(now.Add(wait)); wait += time.Millisecond {
+		}
+		return wait
+	}
 	now := time.Now()
-	for n, want := range []time.Duration{0, 0, 0, 10, 20, 30} {
-		if got := p.next(now); max(got, 0) != want*time.Millisecond {
+	for n, want := range []time.Duration{0, 0, 0, 10} {
+		if got := next(now); got != want*time.Millisecond {
 			t.Errorf("turn %d comes after %v, not after %v ms", n, got, want)
 		}
 	}
 	now = now.Add(40 * time.Millisecond)
-	for n, want := range []time.Duration{0, 10} {
-		if got := p.next(now); max(got, 0) != want*time.Millisecond {
+	for n, want := range []time.Duration{0, 0, 0, 10} {
+		if got := next(now); got != want*time.Millisecond {
 			t.Errorf("turn %d, later, comes after %v, not after %v ms", n, got, want)
 		}
 	}
 	now = now.Add(time.Hour)
 	for n, want := range []time.Duration{0, 0, 0, 10} {
-		if got := p.next(now); max(got, 0) != want*time.Millisecond {
+		if got := next(now); got != want*time.Millisecond {
 			t.Errorf("turn %d, after a rest, comes after %v, not after %v ms", n, got, want)
 		}
 	}
@@ -54,5 +60,39 @@ func TestPaced(t *testing.T) {
 	slow.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil).WithContext(gone))
 	if served.Load() != 25 {
 		t.Error("a request was served whose client is gone")
+	}
+}
+
+// Whoever hangs up while it waits has no turn, so that nobody waits for it.
+func TestPacedHangUps(t *testing.T) {
+	t.Parallel()
+	served := make(chan string, 2000)
+	s := httptest.NewServer(Paced(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { served <- r.URL.Path }), 1, 1))
+	defer s.Close()
+	for range 1000 { // for which it would take a quarter of an hour
+		c, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte("GET /gone HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/here", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	for gone := 0; <-served != "/here"; gone++ {
+		if gone > 100 {
+			t.Fatal("they were served first")
+		}
 	}
 }

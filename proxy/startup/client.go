@@ -72,6 +72,8 @@ type Client struct {
 	got    int
 	turns  Turns
 	inTurn bool
+	// waitedInLine is set where a gate had no place at once.
+	waitedInLine bool
 	// Asked is set when the client waits for an answer to its startup packet.
 	Asked bool
 }
@@ -102,6 +104,12 @@ func (s *Client) silence(now time.Time) time.Duration {
 
 // hasInput reports whether there are bytes of the client that were not read yet.
 func (s *Client) hasInput() bool { return s.endpoint != nil && s.endpoint.HasInput() }
+
+// Gone reports whether the client has hung up, so that nothing need be done for it. Where nobody waits it may have said
+// before that all that it wants.
+func (s *Client) Gone() bool {
+	return s.endpoint != nil && s.endpoint.HungUp() && (s.waitedInLine || !s.hasInput())
+}
 
 // watched is a client's connection during startup: it notes when and for how long the proxy waits for the client, lets others have the
 // turn meanwhile, and bounds what comes before the startup packet.

@@ -88,6 +88,7 @@ func (g *Gate) Enter(ctx context.Context, s *Client) error {
 		return nil
 	}
 	g.queues.add(w)
+	s.waitedInLine = true
 	if g.queue > 0 && g.queues.count > g.queue {
 		g.queues.cut().let <- ErrCrowded
 	}
