@@ -29,6 +29,14 @@ func (s *Server) knows(p wire.StartupPacket) bool {
 // have thousands a second, which take the processor from others.
 const strayCancel = 100 * time.Millisecond
 
+// stray keeps the connection of such a CancelRequest.
+func (s *Server) stray(ctx context.Context) {
+	select {
+	case <-time.After(strayCancel):
+	case <-ctx.Done():
+	}
+}
+
 // cancel forwards a CancelRequest and returns when the server has closed the connection: by then
 // it has sent the signal, and the client may take our closing for that. A request that matches no
 // session is dropped without a word, as the server does.
@@ -39,10 +47,6 @@ func (s *Server) cancel(ctx context.Context, p wire.StartupPacket) {
 	key := wire.CancelKey(p[8:])
 	at, ok := s.sessions.ServerOf(key)
 	if !ok {
-		select {
-		case <-time.After(strayCancel):
-		case <-ctx.Done():
-		}
 		return
 	}
 	request := s.sessions.Cancel(key)

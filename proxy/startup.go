@@ -114,6 +114,7 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 	}
 	if p.Code() == wire.CodeCancel {
 		if !s.knows(p) {
+			s.stray(ctx)
 			return nil, nil, nil, nil
 		}
 		if err := s.logins.Enter(ctx, st); err != nil {

@@ -19,6 +19,7 @@ import (
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/semaphore"
 	"mbusproxy/engine/waiting"
+	"mbusproxy/internal/socket"
 )
 
 const (
@@ -204,7 +205,7 @@ func (k *Keeper) known() (state keeperState, seen time.Time, changed <-chan stru
 func (k *Keeper) glance() {
 	switch {
 	case k.state != keeperConnected:
-	case k.watched != nil && hungUp(k.watched):
+	case k.watched != nil && socket.ConnHungUp(k.watched):
 		k.change(keeperUnseen)
 	default:
 		k.seen = time.Now()

@@ -262,6 +262,24 @@ func (a *flooder) requests(path string, n int) {
 	all.Wait()
 }
 
+// hangUps sends the same bytes over n connections, of which none waits for an answer.
+func (a *flooder) hangUps(address string, send []byte, n int) {
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for range n / 2 {
+				conn, err := net.DialTimeout("tcp", address, 10*time.Second)
+				if err != nil {
+					continue // the queue of the listener is full
+				}
+				_, _ = conn.Write(send)
+				_ = conn.Close()
+			}
+		})
+	}
+	all.Wait()
+}
+
 // unfinished begins n long messages that never end.
 func (a *flooder) unfinished(n int) {
 	text := []byte("select mbus4.post('q', '" + strings.Repeat("x", 8<<20-100))

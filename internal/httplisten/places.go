@@ -10,14 +10,16 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"mbusproxy/internal/socket"
 	"mbusproxy/proxy/origin"
 )
 
 // Places bounds how many connections there are. It takes every connection at once: when all places are
-// taken, one goes that has no whole request under way, of the address that has most of these the one
-// that has been so for longest. So nobody who says nothing, says it slowly, or does not read what was
+// taken, one goes that has no whole request under way, of the address that has most of these one that has hung up, or
+// the one that has been so for longest. So nobody who says nothing, says it slowly, or does not read what was
 // asked for, keeps others out, among them who asks whether the proxy lives. Each has a moment to say
 // what it wants, so that a flood does not end a connection whose request has only just come. The next one
 // waits for that, or where all have a request under way, of which the handlers take fewer than there are places.
@@ -52,6 +54,19 @@ type placed struct {
 	since  time.Time     // when it came into of.idle
 	left   bool          // the place is another's
 	at     *list.Element // in of.idle; nil: a request is under way, or it has left
+}
+
+// mostLooked is how many connections are looked at, to find one that has hung up.
+const mostLooked = 32
+
+// hungUp reports whether the client has, although nobody has come to read that.
+func (c *placed) hungUp() bool {
+	s, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := s.SyscallConn()
+	return err != nil || socket.ConnHungUp(raw)
 }
 
 // Accept gives the next connection, with a place.
@@ -90,7 +105,13 @@ func (p *Places) makeRoom() bool {
 		return false
 	}
 	old := crowd.Front().Value.(*placed)
-	if left := p.moment - time.Since(old.since); left > 0 {
+	for at, looked := crowd.Front(), 0; at != nil && looked < mostLooked; at, looked = at.Next(), looked+1 {
+		if one := at.Value.(*placed); one.hungUp() {
+			old = one
+			break
+		}
+	}
+	if left := p.moment - time.Since(old.since); left > 0 && !old.hungUp() {
 		time.AfterFunc(left, func() {
 			p.mu.Lock() // until whoever is about to wait does
 			defer p.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -91,6 +92,50 @@ func TestPlaces(t *testing.T) {
 	_ = s.Close()
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)
+	}
+}
+
+// Who has hung up goes before who says nothing, however short it was there.
+func TestPlacesOfHungUp(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 8
+	p := NewPlaces(inner, most)
+	p.moment = time.Hour
+	defer func() { _ = p.Close() }()
+	var theirs, ours []net.Conn
+	come := func() {
+		t.Helper()
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		one, err := p.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, ours = append(theirs, c), append(ours, one)
+	}
+	for range most {
+		come()
+	}
+	for _, gone := range []int{most - 1, 2, 5} {
+		_ = theirs[gone].Close()
+		for !ours[gone].(*placed).hungUp() { // which is on its way
+			runtime.Gosched()
+		}
+		come()
+		for i, one := range ours {
+			if left := one.(*placed).left; left != (i == gone) {
+				t.Errorf("%d had hung up, and %d has left: %v", gone, i, left)
+			}
+		}
+		theirs[gone], ours[gone] = theirs[most], ours[most]
+		theirs, ours = theirs[:most], ours[:most]
 	}
 }
 

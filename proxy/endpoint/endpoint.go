@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"mbusproxy/internal/socket"
 	"mbusproxy/proxy/wire"
 )
 
@@ -352,10 +353,7 @@ func (l *Endpoint) TakeRest() bool {
 }
 
 // HungUp reports whether the peer has ended its sending.
-func (l *Endpoint) HungUp() (is bool) {
-	_ = l.raw.Control(func(fd uintptr) { is = HungUp(int(fd)) })
-	return is
-}
+func (l *Endpoint) HungUp() bool { return socket.ConnHungUp(l.raw) }
 
 // Broken reports whether a socket has an error, such as a reset by the peer.
 func Broken(fd int) bool {

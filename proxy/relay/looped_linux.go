@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"mbusproxy/internal/socket"
 	"mbusproxy/proxy/endpoint"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/relay/life"
@@ -116,7 +117,7 @@ func (l *looped) lookForClient() {
 
 // clientGone is Session.clientGone for a session in a loop. The descriptor may have been closed
 // meanwhile, but then the session has ended.
-func (l *looped) clientGone() bool { return endpoint.HungUp(l.client.fd) }
+func (l *looped) clientGone() bool { return socket.HungUp(l.client.fd) }
 
 // tell has the loop read what the client has sent, call before, and tell what the server is known
 // to be doing; nothing comes once the loop has ended.
