@@ -197,6 +197,12 @@ func (f *ClientFlow) Settle() {
 // Revoked reports whether what is buffered of a message is to be forwarded unread, which the next feed does.
 func (f *ClientFlow) Revoked() bool { return f.Holds() && f.buffered.Revoked() }
 
+// GathersLong reports whether a message is being gathered which is so long that to go on with it may take a while.
+func (f *ClientFlow) GathersLong() bool {
+	_, need := f.Buffered()
+	return need > memory.LongMessageStep
+}
+
 // Release gives back the memory of long messages.
 func (f *ClientFlow) Release() { f.buffered.Release() }
 

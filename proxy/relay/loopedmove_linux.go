@@ -32,7 +32,7 @@ func (l *looped) fromClient() {
 		return
 	}
 	l.session.seen.read(&l.session.seen.fromClient, n)
-	if l.client.busy() && !l.session.replication {
+	if (l.client.busy() || up.GathersLong()) && !l.session.replication {
 		l.takeTurn(bytes.Clone(buf[:off+n]))
 		l.watch()
 	} else {
@@ -229,16 +229,19 @@ func (l *looped) send(e *loopedEnd, b []byte, own func([]byte) []byte) bool {
 	return e.put(b, own)
 }
 
+// mostWritten is how many bytes a loop writes to a connection before others have their turn: a socket may take many megabytes.
+const mostWritten = 4 * loopBuffer
+
 // put is send for what is written to the socket as it is. own returns what is kept of it as memory that stays.
 func (e *loopedEnd) put(b []byte, own func([]byte) []byte) bool {
 	if len(e.unsent) > 0 {
 		e.unsent = append(e.unsent, b...)
 		return true
 	}
-	for len(b) > 0 {
-		n, err := rawWrite(e.fd, b)
-		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
-			e.unsent = own(b)
+	for at := 0; len(b) > 0; {
+		n, err := rawWrite(e.fd, b[:min(len(b), mostWritten)])
+		if at += n; err == syscall.EAGAIN || err == nil && at >= mostWritten && n < len(b) { //nolint:errorlint // a bare errno
+			e.unsent = own(b[max(n, 0):])
 			return true
 		}
 		if err != nil {
@@ -251,7 +254,7 @@ func (e *loopedEnd) put(b []byte, own func([]byte) []byte) bool {
 
 // flush writes what is unsent and goes on with what had to wait for it.
 func (l *looped) flush(e *loopedEnd) {
-	n, err := rawWrite(e.fd, e.unsent)
+	n, err := rawWrite(e.fd, e.unsent[:min(len(e.unsent), mostWritten)])
 	switch {
 	case err == nil:
 		e.unsent = e.unsent[n:]
