@@ -112,14 +112,14 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 }
 
 // textFrame is a message with a plan's text, which is valid to the next one or to the end of the feed.
-func (f *ClientFlow) textFrame(kind byte, head []byte, plan statements.Plan, tail []byte) []byte {
-	text := func(b []byte) []byte { return append(b, plan.SQL()...) }
-	if long, ok := plan.(statements.LongPlan); ok {
-		text = long.AppendSQL
+func (f *ClientFlow) textFrame(kind byte, head []byte, plan statements.Plan, tail []byte) (made []byte) {
+	if long, ok := plan.(statements.LongPlan); ok && plan.Size() > wire.MaxNames {
+		made = wire.AppendTextFrame(f.made[:0], kind, head, plan.Size(), long.AppendSQL, tail)
+	} else {
+		sql := plan.SQL()
+		made = wire.AppendTextFrame(f.made[:0], kind, head, len(sql), func(b []byte) []byte { return append(b, sql...) }, tail)
 	}
-	f.made = wire.AppendTextFrame(f.made[:0], kind, head, plan.Size(), text, tail)
-	made := f.made
-	if len(made) > wire.MaxNames {
+	if f.made = made; len(made) > wire.MaxNames {
 		f.made = nil // it is handed on: see Splicer.Replace
 	}
 	return made
@@ -127,6 +127,9 @@ func (f *ClientFlow) textFrame(kind byte, head []byte, plan statements.Plan, tai
 
 // sent is what is kept of a plan when the server has its text.
 func sent(plan statements.Plan) statements.Plan {
+	if plan == nil || plan.Size() <= wire.MaxNames { // what Sent returns is another one, which takes memory
+		return plan
+	}
 	if long, ok := plan.(statements.LongPlan); ok {
 		return long.Sent()
 	}
