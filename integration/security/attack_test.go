@@ -96,10 +96,10 @@ var attacks = []struct {
 		a.calls(a.scaled(100)/10, false)
 	}},
 	{"long texts with a call", func(a *flooder) {
-		a.longCalls(8, a.scaled(10), 7<<20)
+		a.longCalls(8, 5, 7<<20)
 	}},
 	{"long texts that the server runs for long", func(a *flooder) {
-		a.longRuns(a.scaled(40), 7<<20)
+		a.longRuns(20, 7<<20)
 	}},
 	{"prepared statements that become long", func(a *flooder) {
 		a.prepares(30, a.scaled(3_000))
