@@ -17,6 +17,7 @@ import (
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/place"
 	"mbusproxy/rewrite/plan"
+	"mbusproxy/rewrite/splice"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -220,6 +221,9 @@ func checkPlan(t *testing.T, sql string, p *plan.Plan) {
 func checkSegments(t *testing.T, sql string, p *plan.Plan) {
 	t.Helper()
 	server := p.SQL()
+	if sent := string(p.Text().AppendTransferred(nil, sql, lex.Mover{}, splice.BlankSecret, "")); sent != server {
+		t.Fatalf("if it were long, for %q would be sent:\n%s\nthe plan has:\n%s", sql, sent, server)
+	}
 	for off := range len(server) {
 		in, copied := p.Text().Origin(off)
 		if in < 0 || in > len(sql) {
