@@ -59,7 +59,8 @@ test-long: setup ## what takes too long for test: random and model tests for LON
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFunction' ./integration/calls
 	scripts/setup.sh package
 	MBUS_LONG=1 go test -count=1 -timeout 30m -v ./packaging
-	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults|Storm|TestBigMessages|TestSlowClient' ./proxy
+	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults|Storm|TestBigMessages|TestSlowClient|TestMinors|TestFloods|TestRandomSequences' ./proxy
+	MBUS_LONG=1 go test -race -count=1 -timeout 30m -v -run 'TestAuthentication' ./integration/clients
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults' ./integration/ops
 	MBUS_LONG=1 go test -count=1 -timeout 30m -v -run TestPlansInStates ./bench/scale
 	MBUS_RANDOM_TIME=$(LONGTIME) MBUS_LONG=1 go test -count=1 -timeout 90m -v -run 'TestRandom|TestStack' ./rewrite/parse

@@ -19,9 +19,9 @@ import (
 // another statement, makes an error. They leave out what may end in names.ErrUnclear: copies of the extended
 // protocol, and names taken by a Query that may be skipped.
 func TestRandomSequences(t *testing.T) {
-	rounds := 150
-	if testing.Short() {
-		rounds = 30
+	rounds := 60
+	if thorough() {
+		rounds = 600
 	}
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })

@@ -51,7 +51,7 @@ func TestPlansInStates(t *testing.T) {
 }
 
 // soon are the states that are looked at unless MBUS_LONG is set.
-var soon = []string{"clean", "rounded", "waiting for one", "delayed", "triggers, odd statistics"}
+var soon = []string{"clean", "rounded", "triggers, odd statistics"}
 
 // atOnce is how many states are looked at at once: most of the time is for services to have their turns.
 const atOnce = 6

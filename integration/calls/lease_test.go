@@ -224,7 +224,7 @@ func TestRedriveNotice(t *testing.T) {
 func TestLeaseExpires(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
-		s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '2 s')::timestamp, iid => 'old')")
+		s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '5 s')::timestamp, iid => 'old')")
 		lease := harness.Ask(t, s.Conn, "select lease from mbus4.lease('q', lease => '1 hour')")
 		harness.Await(t, s.Conn, "select expires < clock_timestamp() from mbus4.message where iid = 'old'")
 		s.Want(t, "", "select mbus4.clear_queue_q()")
@@ -242,12 +242,12 @@ func TestLeaseExpires(t *testing.T) {
 
 		// It ends a lease to take it, and when a lease ends it has expired.
 		for _, take := range []string{"select iid from mbus4.take('old')", "select iid from mbus4.take_from_q_by_default('old')"} {
-			s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '2 s')::timestamp, iid => 'old')")
+			s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '5 s')::timestamp, iid => 'old')")
 			s.Want(t, "old", "select iid from mbus4.lease('q', lease => '1 hour')")
 			harness.Await(t, s.Conn, "select expires < clock_timestamp() from mbus4.message where iid = 'old'")
 			s.Want(t, "old", take)
 		}
-		s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '2 s')::timestamp, iid => 'old')")
+		s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '5 s')::timestamp, iid => 'old')")
 		s.Want(t, "old", "select iid from mbus4.lease('q', lease => '200 ms')")
 		harness.Await(t, s.Conn, "select not mbus4.is_msg_exists('old')")
 		s.Want(t, "∅", "select iid from mbus4.take('old')")
