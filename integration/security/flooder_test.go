@@ -205,6 +205,8 @@ func (a *flooder) longCalls(sessions, n, size int) {
 // longRuns has sessions send a text of that size, one after the other, which all run until the last one does.
 func (a *flooder) longRuns(sessions, size int) {
 	watcher := harness.Connect(a.T, harness.Direct(), a.database)
+	// A server that sleeps does not notice that its client has gone.
+	defer harness.Ask(a.T, watcher, "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1", a.member)
 	for i := range sessions {
 		conn := a.rawAs(a.member)
 		defer func() { _ = conn.Close() }()
