@@ -1,10 +1,8 @@
 package httplisten
 
 import (
-	"container/list"
 	"context"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -12,8 +10,7 @@ import (
 // in which it came, for as long as the client does. Whoever asks without end takes the processor from others only so far: a
 // connection has one request at a time, so that there are never more that wait than connections.
 func Paced(next http.Handler, perSecond, burst int) http.Handler {
-	p := pace{every: time.Second / time.Duration(perSecond)}
-	p.ahead = p.every * time.Duration(burst)
+	p := newPace(time.Second/time.Duration(perSecond), burst)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.wait(r.Context()) {
 			next.ServeHTTP(w, r)
@@ -21,77 +18,47 @@ func Paced(next http.Handler, perSecond, burst int) http.Handler {
 	})
 }
 
-// pace gives turns at equal distances. It may be used concurrently.
+// pace gives turns at equal distances. wait may be called concurrently.
 type pace struct {
 	every, ahead time.Duration
+	// first holds the one that waits for the next turn, and owns last; the others wait behind it, in the order in which
+	// they came.
+	first chan struct{}
+	last  time.Time // the last turn given; it is before now where some were not taken
+}
 
-	mu      sync.Mutex
-	last    time.Time // of the last turn; it is before now where some were not taken
-	waiting list.List // of chan struct{}, which are closed at their turns
-	armed   bool      // serve is to be called
+func newPace(every time.Duration, burst int) *pace {
+	return &pace{every: every, ahead: every * time.Duration(burst), first: make(chan struct{}, 1)}
 }
 
 // wait returns true when the turn has come, and false when ctx has ended, which takes nobody's turn.
 func (p *pace) wait(ctx context.Context) bool {
-	p.mu.Lock()
-	if p.waiting.Len() == 0 && p.take(time.Now()) {
-		p.mu.Unlock()
+	select {
+	case p.first <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	defer func() { <-p.first }()
+	wait := p.next(time.Now())
+	if wait <= 0 {
 		return true
 	}
-	turn := make(chan struct{})
-	at := p.waiting.PushBack(turn)
-	p.arm(time.Now())
-	p.mu.Unlock()
+	turn := time.NewTimer(wait)
+	defer turn.Stop()
 	select {
-	case <-turn:
+	case <-turn.C:
 		return true
 	case <-ctx.Done():
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	select {
-	case <-turn:
 		p.last = p.last.Add(-p.every)
-	default:
-		p.waiting.Remove(at)
+		return false
 	}
-	return false
 }
 
-// until says how long it is until the next turn. mu is held, as where take, arm and serveWaiting are called.
-func (p *pace) until(now time.Time) time.Duration {
+// next gives the next turn, and says how long it is until then.
+func (p *pace) next(now time.Time) time.Duration {
 	if least := now.Add(-p.ahead); p.last.Before(least) {
 		p.last = least
 	}
-	return p.last.Add(p.every).Sub(now)
-}
-
-// take takes the next turn if it has come.
-func (p *pace) take(now time.Time) bool {
-	if p.until(now) > 0 {
-		return false
-	}
 	p.last = p.last.Add(p.every)
-	return true
-}
-
-// arm has those that wait served at the next turn.
-func (p *pace) arm(now time.Time) {
-	if p.armed || p.waiting.Len() == 0 {
-		return
-	}
-	p.armed = true
-	time.AfterFunc(p.until(now), func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.armed = false
-		p.serveWaiting(time.Now())
-	})
-}
-
-func (p *pace) serveWaiting(now time.Time) {
-	for p.waiting.Len() > 0 && p.take(now) {
-		close(p.waiting.Remove(p.waiting.Front()).(chan struct{}))
-	}
-	p.arm(now)
+	return p.last.Sub(now)
 }

@@ -14,27 +14,22 @@ import (
 // Turns come at once as long as there is something of the burst, and then one after another; rest fills the burst again.
 func TestPace(t *testing.T) {
 	t.Parallel()
-	p := pace{every: 10 * time.Millisecond, ahead: 30 * time.Millisecond}
-	next := func(now time.Time) (wait time.Duration) {
-		for ; !p.take(now.Add(wait)); wait += time.Millisecond {
-		}
-		return wait
-	}
+	p := newPace(10*time.Millisecond, 3)
 	now := time.Now()
-	for n, want := range []time.Duration{0, 0, 0, 10} {
-		if got := next(now); got != want*time.Millisecond {
+	for n, want := range []time.Duration{0, 0, 0, 10, 20, 30} {
+		if got := p.next(now); max(got, 0) != want*time.Millisecond {
 			t.Errorf("turn %d comes after %v, not after %v ms", n, got, want)
 		}
 	}
 	now = now.Add(40 * time.Millisecond)
-	for n, want := range []time.Duration{0, 0, 0, 10} {
-		if got := next(now); got != want*time.Millisecond {
+	for n, want := range []time.Duration{0, 10} {
+		if got := p.next(now); max(got, 0) != want*time.Millisecond {
 			t.Errorf("turn %d, later, comes after %v, not after %v ms", n, got, want)
 		}
 	}
 	now = now.Add(time.Hour)
 	for n, want := range []time.Duration{0, 0, 0, 10} {
-		if got := next(now); got != want*time.Millisecond {
+		if got := p.next(now); max(got, 0) != want*time.Millisecond {
 			t.Errorf("turn %d, after a rest, comes after %v, not after %v ms", n, got, want)
 		}
 	}
