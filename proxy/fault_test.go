@@ -36,18 +36,23 @@ func TestFaultsCut(t *testing.T) {
 				if tried == cuts && !thorough() {
 					break
 				}
-				err := b.cut(side, p)
+				err, mayMiss := b.cut(side, p), func(err error) bool {
+					return err != nil && strings.HasPrefix(err.Error(), "the place was not reached") && b.maybeMissed(side, p)
+				}
+				for again := 0; again < 2 && mayMiss(err); again++ {
+					err = b.cut(side, p)
+				}
 				switch {
 				case err == nil:
 					tried++
-				case strings.HasPrefix(err.Error(), "the place was not reached") && b.maybeMissed(side, p):
+				case mayMiss(err):
 					missed++
 				default:
 					t.Errorf("%s's side: %v: %v", side, p, err)
 				}
 			}
 			t.Logf("%s's side: cut at %d places of %d; %d were not there this time", side, tried, len(plans), missed)
-			if missed > 2+tried { // on a busy machine bytes come together otherwise
+			if missed > 2+tried/4 {
 				t.Errorf("too many places were missed")
 			}
 		}

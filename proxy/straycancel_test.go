@@ -5,6 +5,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"mbusproxy/proxy/wire"
 )
 
 // TestStrayCancels: the connection of a CancelRequest that is for none of the sessions stays open for a while, and is
@@ -17,7 +19,7 @@ func TestStrayCancels(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := c.Write(packet(80877102, body)); err != nil {
+		if _, err := c.Write(packet(wire.CodeCancel, body)); err != nil {
 			t.Fatal(err)
 		}
 		answer, err := io.ReadAll(c)

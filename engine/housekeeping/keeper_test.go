@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"mbusproxy/engine"
 	"mbusproxy/engine/housekeeping"
 	"mbusproxy/engine/internal/enginetest"
@@ -13,15 +15,21 @@ import (
 	"mbusproxy/engine/schema"
 )
 
+// withMember makes a database, and connects to it as a superuser and as a member of mbus4_user.
+func withMember(t *testing.T) (name string, super, user *pgx.Conn) {
+	t.Helper()
+	name = enginetest.Installed(t)
+	super = enginetest.Connect(t, name)
+	role := enginetest.NewRole(t, name)
+	enginetest.Exec(t, super, "grant mbus4_user to "+role)
+	return name, super, enginetest.ConnectTo(t, enginetest.DSNAs(t, name, role))
+}
+
 // mbus4_user may delete messages, and so may lock their table in any mode. Services do not hang, and go on when the
 // lock is gone, over the same connection.
 func TestServicesSurviveLockedTables(t *testing.T) {
 	t.Parallel()
-	name := enginetest.Installed(t)
-	super := enginetest.Connect(t, name)
-	role := enginetest.NewRole(t, name)
-	enginetest.Exec(t, super, "grant mbus4_user to "+role)
-	user := enginetest.ConnectTo(t, enginetest.DSNAs(t, name, role))
+	name, super, user := withMember(t)
 	log, seen, _ := enginetest.WatchLog()
 	e := served.Open(t, engine.Options{SweepInterval: 1, Log: log})
 	if _, err := e.Database(enginetest.Context(t), name); err != nil {
@@ -56,11 +64,7 @@ func TestServicesSurviveLockedTables(t *testing.T) {
 // gone the services go on there.
 func TestLockedDatabasesAreLeft(t *testing.T) {
 	t.Parallel()
-	name := enginetest.Installed(t)
-	super := enginetest.Connect(t, name)
-	role := enginetest.NewRole(t, name)
-	enginetest.Exec(t, super, "grant mbus4_user to "+role)
-	user := enginetest.ConnectTo(t, enginetest.DSNAs(t, name, role))
+	name, super, user := withMember(t)
 	id := enginetest.One[int64](t, super, enginetest.NewConsumer, "q")
 	enginetest.Exec(t, super, enginetest.PostSQL, id, "1 s ago", "expired", "")
 	enginetest.Exec(t, user, "begin; lock mbus4.message")

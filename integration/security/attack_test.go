@@ -2,7 +2,6 @@ package security
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net/http"
 	"slices"
@@ -82,9 +81,7 @@ var attacks = []struct {
 		a.hangUps(a.http, []byte("GET /page/login HTTP/1.1\r\nHost: x\r\n\r\n"), a.scaled(30_000))
 	}},
 	{"log-ins that hang up", func(a *flooder) {
-		body := "user\x00" + a.user + "\x00database\x00" + a.database + "\x00\x00"
-		startup := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(8+len(body))), 3<<16)
-		a.hangUps(fmt.Sprintf("127.0.0.1:%d", a.proxy.Endpoint.Port), append(startup, body...), a.scaled(15_000))
+		a.hangUps(fmt.Sprintf("127.0.0.1:%d", a.proxy.Endpoint.Port), a.startup(a.user), a.scaled(15_000))
 	}},
 	{"refused statements", func(a *flooder) {
 		a.refused(a.scaled(100_000))

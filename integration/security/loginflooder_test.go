@@ -67,16 +67,23 @@ func (a *flooder) silent(n int) {
 	}
 }
 
-// halfLogins begins n log-ins that say no more once the server asks for a password, from eight clients that keep the
-// last held of them open.
-func (a *flooder) halfLogins(n, held int) {
-	const clients = 8
-	startup, err := (&pgproto3.StartupMessage{
-		ProtocolVersion: pgproto3.ProtocolVersionNumber, Parameters: map[string]string{"user": asked, "database": a.database},
+// startup is the startup packet of a role.
+func (a *flooder) startup(user string) []byte {
+	a.Helper()
+	packet, err := (&pgproto3.StartupMessage{
+		ProtocolVersion: pgproto3.ProtocolVersionNumber, Parameters: map[string]string{"user": user, "database": a.database},
 	}).Encode(nil)
 	if err != nil {
 		a.Fatal(err)
 	}
+	return packet
+}
+
+// halfLogins begins n log-ins that say no more once the server asks for a password, from eight clients that keep the
+// last held of them open.
+func (a *flooder) halfLogins(n, held int) {
+	const clients = 8
+	startup := a.startup(asked)
 	var all sync.WaitGroup
 	for range clients {
 		all.Go(func() {

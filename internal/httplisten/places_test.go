@@ -125,8 +125,10 @@ func TestPlacesOfHungUp(t *testing.T) {
 	}
 	for _, gone := range []int{most - 1, 2, 5} {
 		_ = theirs[gone].Close()
-		for !ours[gone].(*placed).hungUp() { // which is on its way
-			runtime.Gosched()
+		for until := time.Now().Add(time.Minute); !ours[gone].(*placed).hungUp(); runtime.Gosched() { // which is on its way
+			if time.Now().After(until) {
+				t.Fatal("it has hung up, and nobody sees that")
+			}
 		}
 		come()
 		for i, one := range ours {
