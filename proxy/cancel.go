@@ -41,9 +41,6 @@ func (s *Server) stray(ctx context.Context) {
 // it has sent the signal, and the client may take our closing for that. A request that matches no
 // session is dropped without a word, as the server does.
 func (s *Server) cancel(ctx context.Context, p wire.StartupPacket) {
-	if len(p) < wire.MinCancel || len(p) > wire.MaxCancel {
-		return
-	}
 	key := wire.CancelKey(p[8:])
 	at, ok := s.sessions.ServerOf(key)
 	if !ok {

@@ -5,6 +5,7 @@ import (
 
 	"mbusproxy/proxy/relay"
 	"mbusproxy/proxy/startup"
+	"mbusproxy/proxy/wire"
 )
 
 // loginAttempt is a client's way through authentication: it has a place among those that log in while the client is awaited,
@@ -15,6 +16,19 @@ type loginAttempt struct {
 	session *relay.Session // nil: it takes no session's place
 	limit   int            // of sessions; 0: there is none
 	held    bool           // by the server
+}
+
+// enter waits for the client's turn. Nothing is done for one that has hung up meanwhile.
+func (l *loginAttempt) enter(ctx context.Context) error {
+	if err := l.server.logins.Enter(ctx, l.client); err != nil {
+		return err
+	}
+	if l.client.Gone() {
+		l.server.logins.Forgive(l.client)
+		l.left()
+		return wire.ErrNotSpoken // nobody reads an answer
+	}
+	return nil
 }
 
 // overdue: the server takes long for its answer.

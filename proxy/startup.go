@@ -155,12 +155,7 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 	var g *auth.Greeting
 	var c *upstream.Connection
 	st.Name = names.Key([]byte(params.User))
-	if err = s.logins.Enter(ctx, st); err == nil && st.Gone() {
-		s.logins.Forgive(st)
-		s.logins.Leave(st)
-		err = wire.ErrNotSpoken // nobody reads an answer
-	}
-	if err == nil {
+	if err = attempt.enter(ctx); err == nil {
 		g, c, err = s.connect(ctx, p, a, keyed)
 		if own := new(fatal.Error); errors.As(err, &own) {
 			s.logins.Forgive(st) // no server can be reached, or there is no room for one more session

@@ -93,7 +93,7 @@ func (p *Places) Accept() (net.Conn, error) {
 	return one, nil
 }
 
-// makeRoom ends a connection without a request, or wakes whoever waits when there will be one to end. mu is held, as where rest, work and leave are called.
+// makeRoom ends a connection without a request, or wakes whoever waits when there will be one to end. mu is held, as where rest, work, end and leave are called.
 func (p *Places) makeRoom() bool {
 	var crowd *list.List
 	for _, l := range p.idle {
@@ -104,14 +104,13 @@ func (p *Places) makeRoom() bool {
 	if crowd == nil {
 		return false
 	}
-	old := crowd.Front().Value.(*placed)
-	for at, looked := crowd.Front(), 0; at != nil && looked < mostLooked; at, looked = at.Next(), looked+1 {
-		if one := at.Value.(*placed); one.hungUp() {
-			old = one
-			break
-		}
+	old := firstHungUp(crowd)
+	if old != nil {
+		old.end()
+		return true
 	}
-	if left := p.moment - time.Since(old.since); left > 0 && !old.hungUp() {
+	old = crowd.Front().Value.(*placed)
+	if left := p.moment - time.Since(old.since); left > 0 {
 		time.AfterFunc(left, func() {
 			p.mu.Lock() // until whoever is about to wait does
 			defer p.mu.Unlock()
@@ -119,9 +118,18 @@ func (p *Places) makeRoom() bool {
 		})
 		return false
 	}
-	_ = old.Conn.Close() // whoever uses it gets an error, and closes it again
-	old.leave()
+	old.end()
 	return true
+}
+
+// firstHungUp returns the first of those in the list that has hung up, of a bounded number; nil: none has.
+func firstHungUp(in *list.List) *placed {
+	for at, looked := in.Front(), 0; at != nil && looked < mostLooked; at, looked = at.Next(), looked+1 {
+		if c := at.Value.(*placed); c.hungUp() {
+			return c
+		}
+	}
+	return nil
 }
 
 // Close ends the listener.
@@ -158,6 +166,12 @@ func (c *placed) work() {
 		delete(c.of.idle, c.origin)
 	}
 	c.at = nil
+}
+
+// end closes the connection for another. Whoever uses it gets an error, and closes it again.
+func (c *placed) end() {
+	_ = c.Conn.Close()
+	c.leave()
 }
 
 // leave gives the place back, where the connection has one still.

@@ -238,16 +238,18 @@ func (e *loopedEnd) put(b []byte, own func([]byte) []byte) bool {
 		e.unsent = append(e.unsent, b...)
 		return true
 	}
-	for at := 0; len(b) > 0; {
-		n, err := rawWrite(e.fd, b[:min(len(b), mostWritten)])
-		if at += n; err == syscall.EAGAIN || err == nil && at >= mostWritten && n < len(b) { //nolint:errorlint // a bare errno
-			e.unsent = own(b[max(n, 0):])
-			return true
+	for left := mostWritten; len(b) > 0 && left > 0; {
+		n, err := rawWrite(e.fd, b[:min(len(b), left)])
+		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
+			break
 		}
 		if err != nil {
 			return false
 		}
-		b = b[n:]
+		b, left = b[n:], left-n
+	}
+	if len(b) > 0 {
+		e.unsent = own(b)
 	}
 	return true
 }

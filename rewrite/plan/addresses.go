@@ -13,6 +13,12 @@ type Address struct {
 	Queue, Consumer Source
 }
 
+// own is the address without the text around its names.
+func (a Address) own() Address {
+	a.Queue.Text, a.Consumer.Text = strings.Clone(a.Queue.Text), strings.Clone(a.Consumer.Text)
+	return a
+}
+
 // Source is where the value of an argument comes from; the zero value: it is not known.
 type Source struct {
 	Text  string // in the client's encoding

@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"unsafe"
 
 	"mbusproxy/rewrite/lex"
@@ -35,7 +34,7 @@ func NewCommon(p *Plan, literals []lex.Literal) *Common {
 	read := p.readAddresses()
 	c := &Common{calls: make([]commonCall, len(read)), parameters: p.readParameters(read)}
 	for i, a := range read {
-		a.Queue.Text, a.Consumer.Text = strings.Clone(a.Queue.Text), strings.Clone(a.Consumer.Text)
+		a.Address = a.own()
 		c.calls[i] = commonCall{a, literalAt(literals, a.queueAt), literalAt(literals, a.consumerAt)}
 	}
 	return c

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/splice"
@@ -56,8 +55,7 @@ func (p *Plan) ownCommon() *Common {
 	c := &Common{parameters: p.knownParameters()}
 	addresses, _ := p.Addresses()
 	for _, a := range addresses {
-		a.Queue.Text, a.Consumer.Text = strings.Clone(a.Queue.Text), strings.Clone(a.Consumer.Text)
-		c.calls = append(c.calls, commonCall{addressing{Address: a}, -1, -1})
+		c.calls = append(c.calls, commonCall{addressing{Address: a.own()}, -1, -1})
 	}
 	return c
 }

@@ -114,14 +114,7 @@ func (t Text) piece(i int, s segment, text string, m lex.Mover) string {
 // AppendTransferred appends what Filled gives of the text that Transfer makes, which is not made: literals are copied once.
 func (t Text) AppendTransferred(b []byte, text string, m lex.Mover, secret, trace string) []byte {
 	for i, s := range t.segs {
-		ours := t.piece(i, s, text, m)
-		switch {
-		case s.secret:
-			ours = secret + ours[len(secret):]
-		case s.trace:
-			ours = ours[:1] + trace + ours[1+len(trace):]
-		}
-		b = append(b, ours...)
+		b = append(b, s.filled(t.piece(i, s, text, m), secret, trace)...)
 	}
 	return b
 }
@@ -136,29 +129,26 @@ func (t Text) Places(m lex.Mover, at *lex.Places, enc lex.Encoding) Text {
 // Filled returns the text with the secret and the trace context in their places. The context has no
 // quotes and fits its place; "" leaves the place blank, which is an empty hstore.
 func (t Text) Filled(secret, trace string) string {
-	var b strings.Builder
-	done := 0 // of t.SQL
-	for _, s := range t.segs {
-		at, in := s.out, secret
-		switch {
-		case s.secret:
-		case s.trace:
-			at, in = s.out+1, trace
-		default:
-			continue
-		}
-		if b.Len() == 0 {
-			b.Grow(len(t.SQL)) // the text may be long, and is to be copied once
-		}
-		b.WriteString(t.SQL[done:at])
-		b.WriteString(in)
-		done = at + len(in)
-	}
-	if b.Len() == 0 {
+	if !slices.ContainsFunc(t.segs, func(s segment) bool { return s.secret || s.trace }) {
 		return t.SQL
 	}
-	b.WriteString(t.SQL[done:])
+	var b strings.Builder
+	b.Grow(len(t.SQL)) // the text may be long, and is to be copied once
+	for i, s := range t.segs {
+		b.WriteString(s.filled(t.SQL[s.out:t.startOf(i+1)], secret, trace))
+	}
 	return b.String()
+}
+
+// filled is the text of the piece, with what belongs into it.
+func (s segment) filled(text, secret, trace string) string {
+	switch {
+	case s.secret:
+		return secret + text[len(secret):]
+	case s.trace:
+		return text[:1] + trace + text[1+len(trace):]
+	}
+	return text
 }
 
 // Piece is a piece of a text.
