@@ -7,6 +7,8 @@
 package security
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"mbusproxy/integration/internal/harness"
@@ -16,5 +18,12 @@ import (
 const asked = "is_asked"
 
 func TestMain(m *testing.M) {
+	if order := os.Getenv(halfLoginsVar); order != "" {
+		if err := runHalfLogins(order); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	harness.Main(m, "host all "+asked+" 127.0.0.1/32 scram-sha-256", "local all all trust", "host all all 127.0.0.1/32 trust")
 }

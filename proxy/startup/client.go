@@ -27,7 +27,7 @@ const (
 	maxLoginQueue = 1536
 	// failedLogins is how many log-ins a second the server gets at most that come to nothing, beyond the first MaxLogins
 	// of them: each costs it a process.
-	failedLogins = 100
+	failedLogins = 20
 	// maxBeforePacket is what a client may send up to the end of its startup packet, with the handshake of TLS.
 	maxBeforePacket = 16 << 10
 )
