@@ -284,23 +284,29 @@ func (a *flooder) hangUps(address string, send []byte, n int) {
 
 // unfinished begins n long messages that never end.
 func (a *flooder) unfinished(n int) {
+	const clients = 10
 	text := []byte("select mbus4.post('q', '" + strings.Repeat("x", 8<<20-100))
-	var conns []net.Conn
-	for i := range n {
-		conn := a.raw()
-		conns = append(conns, conn)
-		head := []byte{'Q', 0, 0x80, 0, 0}
-		if i%2 == 1 {
-			head = []byte{'P', 0, 0x80, 0, 0, 0}
-		}
-		if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
-			a.Fatal(err)
-		}
-		_, _ = conn.Write(append(head, text...)) // the proxy may refuse to take it all
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			var conns []net.Conn
+			for i := range n / clients {
+				conn := a.raw()
+				conns = append(conns, conn)
+				head := []byte{'Q', 0, 0x80, 0, 0}
+				if i%2 == 1 {
+					head = []byte{'P', 0, 0x80, 0, 0, 0}
+				}
+				_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+				_, _ = conn.Write(head)
+				_, _ = conn.Write(text) // the proxy may refuse to take it all
+			}
+			for _, c := range conns {
+				_ = c.Close()
+			}
+		})
 	}
-	for _, c := range conns {
-		_ = c.Close()
-	}
+	all.Wait()
 }
 
 // unfinishedOf begins n messages of size bytes that never end.
