@@ -85,7 +85,7 @@ type keeperState int
 
 const (
 	keeperConnected keeperState = iota // the database is the one that was opened
-	keeperUnseen                       // it may have been dropped and made again since; whoever asks waits for a look
+	keeperUnseen                       // it may have been dropped and made again since; sessions that have begun since wait for a look
 	keeperFailing                      // nobody knows: there is no connection to be had, or not enough is to be seen
 )
 
@@ -188,7 +188,8 @@ func (k *Keeper) sees(began time.Time) (sees, failing bool, changed <-chan struc
 	case <-k.Done():
 		return false, false, changed
 	default:
-		return state == keeperConnected || state == keeperFailing && began.Before(seen), state == keeperFailing, changed
+		before := began.Before(seen) && (state == keeperFailing || !began.IsZero()) // who is in no session waits for a look
+		return state == keeperConnected || before, state == keeperFailing, changed
 	}
 }
 

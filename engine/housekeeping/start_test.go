@@ -155,6 +155,32 @@ func TestKeeperCannotTell(t *testing.T) {
 	enginetest.Eventually(t, "it tells again", func() bool { return k.Sees(time.Now()) })
 }
 
+// A session that was there while the engine had its connection does not wait for the next one; a later session does.
+func TestKeeperNeedNotLook(t *testing.T) {
+	t.Parallel()
+	name := enginetest.NewDatabase(t)
+	before := time.Now()
+	k := newKeeper(t, enginetest.Connect(t, name))
+	k.Start()
+	t.Cleanup(k.Stop)
+	if err := k.Verify(enginetest.Context(t), before); err != nil {
+		t.Fatal(err)
+	}
+	lock := enginetest.Connect(t, "postgres")
+	enginetest.Exec(t, lock, "begin; lock pg_database in access exclusive mode")
+	enginetest.Exec(t, lock, "select pg_terminate_backend(pid, 60000) from pg_stat_activity where datname = $1", name)
+	if !k.Sees(before) {
+		t.Error("a session from before waits for the next connection")
+	}
+	if k.Sees(time.Now()) {
+		t.Error("a later session does not wait")
+	}
+	enginetest.Exec(t, lock, "rollback")
+	if err := k.Verify(enginetest.Context(t), time.Now()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A database whose sessions somebody ends again and again stays the one that was opened.
 func TestKeeperLosesItsSession(t *testing.T) {
 	t.Parallel()

@@ -20,14 +20,16 @@ import (
 // grace serves one client in that time. So each that is dropped shortens the time, which grows again with time. Members
 // of an address that has less than its share of the places keep the whole of it.
 //
-// Where a place costs the server something (pace), those who do not come through with it are let in at a bounded rate.
+// Where a place costs the server something (pace), those who do not come through with it are let in at a bounded rate. Who comes
+// with an origin and name that have come through before is taken to come through, until it has not.
 type Gate struct {
 	room  int           // members at most
 	grace time.Duration // silence that costs a member its place once others wait for it
 	least time.Duration // to which silent members shorten that
 	queue int           // how many may wait at most; 0: any number
 	spare int           // how many more than wait are made to leave, for those that will come next
-	pace  float64       // how many a second are let in who do not come through, beyond the first room of them; 0: any number
+	pace  float64       // how many a second are let in who do not come through, beyond the first burst of them; 0: any number
+	burst int
 
 	mu        sync.Mutex
 	members   map[*Client]*member
@@ -37,7 +39,7 @@ type Gate struct {
 	inLine    map[line]int         // and by line
 	shortened time.Duration        // the time of grace that is left by silent members, as of counted
 	counted   time.Time
-	spent     float64 // how many were let in and have not come through, less those that pace forgives; as of forgiven
+	spent     float64 // how many have not come through, or are not known to, less those that pace forgives; as of forgiven
 	forgiven  time.Time
 	known     map[line]struct{} // who has come through
 	queues    queues
@@ -49,6 +51,7 @@ type member struct {
 	line    line
 	leaving bool // was told to leave
 	charged bool // is among the spent
+	excused bool // has come through, or it is not for it that it has not
 }
 
 // reviewPause is how often a full gate looks for members that have become silent while others wait.
@@ -122,6 +125,10 @@ func (g *Gate) CameThrough(s *Client) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.forgive(s)
+	if s.owes { // the server took so long that it has left before
+		s.owes = false
+		g.spent = max(0, g.spent-1)
+	}
 	own := line{s.origin, s.Name}
 	if _, known := g.known[own]; known {
 		return
@@ -162,24 +169,37 @@ func (g *Gate) affordable() int {
 	now := time.Now()
 	g.spent = max(0, g.spent-now.Sub(g.forgiven).Seconds()*g.pace)
 	g.forgiven = now
-	return int(float64(g.room) - g.spent)
+	return int(float64(g.burst) - g.spent)
 }
 
 func (g *Gate) forgive(s *Client) {
-	if m := g.members[s]; m != nil && m.charged {
+	m := g.members[s]
+	if m == nil {
+		return
+	}
+	m.excused = true
+	if m.charged {
 		m.charged = false
 		g.spent = max(0, g.spent-1)
 	}
 }
 
 func (g *Gate) add(w *waiter) {
-	g.members[w.Client] = &member{line: w.line, charged: g.pace > 0}
-	if g.pace > 0 {
-		g.spent++
+	m := &member{line: w.line}
+	g.members[w.Client] = m
+	if w.line.name == "" {
+		g.charge(m)
 	}
 	g.held[w.origin]++
 	g.crowd[w.origin]++
 	g.inLine[w.line]++
+}
+
+func (g *Gate) charge(m *member) {
+	if g.pace > 0 && !m.charged && !m.excused {
+		m.charged = true
+		g.spent++
+	}
 }
 
 func (g *Gate) remove(s *Client) {
@@ -187,6 +207,8 @@ func (g *Gate) remove(s *Client) {
 	if m == nil {
 		return
 	}
+	g.charge(m)
+	s.owes = s.owes || m.charged
 	delete(g.members, s)
 	thin(g.held, s.origin)
 	if m.leaving {

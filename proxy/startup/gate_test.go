@@ -274,7 +274,7 @@ func (c gateClient) named(name string) gateClient {
 func TestGatePacesThoseWhoComeToNothing(t *testing.T) {
 	const room = 3
 	g := newGate(room, time.Hour, 0)
-	g.pace, g.forgiven = 1e-6, time.Now()
+	g.pace, g.burst, g.forgiven = 1e-6, room, time.Now()
 	for n := range 10 * room {
 		c := newGateClient(t, "10.0.0.1")
 		mustEnter(t, g, c)
@@ -307,6 +307,47 @@ func TestGatePacesThoseWhoComeToNothing(t *testing.T) {
 	if err := <-done; err != nil { // nobody leaves: time alone lets it in
 		t.Error(err)
 	}
+}
+
+// TestGatePacesThoseWhoAreNotKnown: a known one counts once it has come to nothing, and one that the server keeps waiting until it is let in.
+func TestGatePacesThoseWhoAreNotKnown(t *testing.T) {
+	const room = 8
+	g := newGate(room, time.Hour, 0)
+	g.pace, g.burst, g.forgiven = 1e-6, 2, time.Now()
+	enter := func(name string) gateClient {
+		t.Helper()
+		c := newGateClient(t, "10.0.0.1").named(name)
+		mustEnter(t, g, c)
+		return c
+	}
+	want := func(n int) {
+		t.Helper()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if got := g.affordable(); got != n {
+			t.Errorf("%d more may come to nothing, and not %d", got, n)
+		}
+	}
+	first := enter("known")
+	want(1)
+	g.CameThrough(first.Client)
+	g.Leave(first.Client)
+	want(2)
+	var known []gateClient
+	for range room {
+		known = append(known, enter("known"))
+	}
+	want(2)
+	for _, c := range known[:room-1] {
+		g.CameThrough(c.Client)
+		g.Leave(c.Client)
+	}
+	g.Leave(known[room-1].Client) // for the server takes long
+	want(1)
+	g.CameThrough(known[room-1].Client)
+	want(2)
+	g.Leave(enter("known").Client)
+	want(1)
 }
 
 // TestKnownNamesHaveTheirOwnLine: who has logged in before passes those who make up names, also where more wait than may.
