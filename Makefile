@@ -7,7 +7,7 @@ export PATH := $(PATH):/usr/local/go/bin
 export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
 export CGO_ENABLED := 1
 # A program with the race detector waits a second at its end for reports of other threads: the tests start thousands.
-export GORACE := atexit_sleep_ms=0
+export GORACE := $(strip atexit_sleep_ms=0 $(GORACE))
 
 VERSION  ?= $(shell scripts/version.sh)
 FUZZTIME ?= 4s

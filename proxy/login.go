@@ -49,7 +49,6 @@ func (l *loginAttempt) asked(ctx context.Context) error {
 		return nil
 	}
 	err := l.server.logins.Enter(ctx, l.client)
-	l.server.logins.Forgive(l.client) // it has been counted when it came first
 	l.held = false
 	l.server.held.Leave(l.client)
 	return err

@@ -128,17 +128,23 @@ func TestKeeperSeesAnotherOwner(t *testing.T) {
 	}
 }
 
-// Where the engine gets no connection, a session that was there while it had one goes on, and a later one gets an error.
-func TestKeeperCannotTell(t *testing.T) {
-	t.Parallel()
-	name := enginetest.NewDatabase(t)
-	before := time.Now()
-	k := newKeeper(t, enginetest.Connect(t, name))
+// certain returns the keeper of a new database, which is certain of it, and a time before that.
+func certain(t *testing.T) (k *Keeper, name string, before time.Time) {
+	t.Helper()
+	name, before = enginetest.NewDatabase(t), time.Now()
+	k = newKeeper(t, enginetest.Connect(t, name))
 	k.Start()
 	t.Cleanup(k.Stop)
 	if err := k.Verify(enginetest.Context(t), before); err != nil {
 		t.Fatal(err)
 	}
+	return k, name, before
+}
+
+// Where the engine gets no connection, a session that was there while it had one goes on, and a later one gets an error.
+func TestKeeperCannotTell(t *testing.T) {
+	t.Parallel()
+	k, name, before := certain(t)
 	admin := enginetest.Connect(t, "postgres")
 	enginetest.Exec(t, admin, "alter database "+name+" allow_connections false")
 	enginetest.Eventually(t, "it has no session", func() bool {
@@ -158,14 +164,7 @@ func TestKeeperCannotTell(t *testing.T) {
 // A session that was there while the engine had its connection does not wait for the next one; a later session does.
 func TestKeeperNeedNotLook(t *testing.T) {
 	t.Parallel()
-	name := enginetest.NewDatabase(t)
-	before := time.Now()
-	k := newKeeper(t, enginetest.Connect(t, name))
-	k.Start()
-	t.Cleanup(k.Stop)
-	if err := k.Verify(enginetest.Context(t), before); err != nil {
-		t.Fatal(err)
-	}
+	k, name, before := certain(t)
 	lock := enginetest.Connect(t, "postgres")
 	enginetest.Exec(t, lock, "begin; lock pg_database in access exclusive mode")
 	enginetest.Exec(t, lock, "select pg_terminate_backend(pid, 60000) from pg_stat_activity where datname = $1", name)

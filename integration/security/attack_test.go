@@ -45,7 +45,7 @@ var attacks = []struct {
 		a.skipped(a.scaled(10_000_000))
 	}},
 	{"unfinished texts", func(a *flooder) {
-		a.unfinished(a.scaled(150))
+		a.unfinished(a.scaled(150), 8<<20, "QP")
 	}},
 	{"silent connections", func(a *flooder) {
 		a.silent(a.scaled(2_000))
@@ -60,7 +60,7 @@ var attacks = []struct {
 		a.texts(a.scaled(300)/10, 1, 60_000)
 	}},
 	{"unfinished texts that are not long", func(a *flooder) {
-		a.unfinishedOf(a.scaled(300), 130<<10)
+		a.unfinished(a.scaled(300), 130<<10, "Q")
 	}},
 	{"calls in calls", func(a *flooder) {
 		a.ask("select " + strings.Repeat("mbus4.peek(", 400) + "'q'" + strings.Repeat(")", 400))
@@ -81,7 +81,7 @@ var attacks = []struct {
 		a.hangUps(a.http, []byte("GET /page/login HTTP/1.1\r\nHost: x\r\n\r\n"), a.scaled(30_000))
 	}},
 	{"log-ins that hang up", func(a *flooder) {
-		a.hangUps(fmt.Sprintf("127.0.0.1:%d", a.proxy.Endpoint.Port), a.startup(a.user), a.scaled(15_000))
+		a.hangUps(a.address(), a.startup(a.user), a.scaled(15_000))
 	}},
 	{"refused statements", func(a *flooder) {
 		a.refused(a.scaled(100_000))

@@ -237,7 +237,7 @@ func (a *flooder) requests(path string, n int) {
 	var all sync.WaitGroup
 	for range 40 {
 		all.Go(func() {
-			conn, err := net.DialTimeout("tcp", a.http, 10*time.Second)
+			conn, err := dial(a.http)
 			if err != nil {
 				return
 			}
@@ -270,7 +270,7 @@ func (a *flooder) hangUps(address string, send []byte, n int) {
 	for range 2 {
 		all.Go(func() {
 			for range n / 2 {
-				conn, err := net.DialTimeout("tcp", address, 10*time.Second)
+				conn, err := dial(address)
 				if err != nil {
 					continue // the queue of the listener is full
 				}
@@ -282,46 +282,30 @@ func (a *flooder) hangUps(address string, send []byte, n int) {
 	all.Wait()
 }
 
-// unfinished begins n long messages that never end.
-func (a *flooder) unfinished(n int) {
-	const clients = 10
-	text := []byte("select mbus4.post('q', '" + strings.Repeat("x", 8<<20-100))
-	var all sync.WaitGroup
-	for range clients {
-		all.Go(func() {
-			var conns []net.Conn
-			for i := range n / clients {
-				conn := a.raw()
-				conns = append(conns, conn)
-				head := []byte{'Q', 0, 0x80, 0, 0}
-				if i%2 == 1 {
-					head = []byte{'P', 0, 0x80, 0, 0, 0}
+// unfinished begins n messages of size bytes that never end, of these kinds in turn, ten at a time.
+func (a *flooder) unfinished(n, size int, kinds string) {
+	text := []byte("select mbus4.post('q', '" + strings.Repeat("x", size-100))
+	conns := make([]net.Conn, n)
+	for i := range conns {
+		conns[i] = a.raw()
+	}
+	var writers sync.WaitGroup
+	for first := range 10 {
+		writers.Go(func() {
+			for i := first; i < n; i += 10 {
+				head := binary.BigEndian.AppendUint32([]byte{kinds[i%len(kinds)]}, uint32(size))
+				if head[0] == 'P' {
+					head = append(head, 0) // the statement has no name
 				}
-				_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
-				_, _ = conn.Write(head)
-				_, _ = conn.Write(text) // the proxy may refuse to take it all
-			}
-			for _, c := range conns {
-				_ = c.Close()
+				if err := conns[i].SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+					a.Error(err)
+				}
+				_, _ = conns[i].Write(head)
+				_, _ = conns[i].Write(text) // the proxy may refuse to take it all
 			}
 		})
 	}
-	all.Wait()
-}
-
-// unfinishedOf begins n messages of size bytes that never end.
-func (a *flooder) unfinishedOf(n, size int) {
-	head := binary.BigEndian.AppendUint32([]byte{'Q'}, uint32(size))
-	text := []byte("select mbus4.post('q', '" + strings.Repeat("x", size-100))
-	var conns []net.Conn
-	for range n {
-		conn := a.raw()
-		conns = append(conns, conn)
-		if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
-			a.Fatal(err)
-		}
-		_, _ = conn.Write(append(head, text...))
-	}
+	writers.Wait()
 	for _, c := range conns {
 		_ = c.Close()
 	}
@@ -355,7 +339,7 @@ func (a *flooder) texts(sessions, each, tokens int) {
 func (a *flooder) silentHTTP(n int) {
 	var conns []net.Conn
 	for i := range n {
-		conn, err := net.DialTimeout("tcp", a.http, 10*time.Second)
+		conn, err := dial(a.http)
 		if err != nil {
 			break
 		}

@@ -2,7 +2,6 @@ package security
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"net"
@@ -19,9 +18,12 @@ import (
 
 // What an attacker does who does not log in.
 
-// dial opens a connection to the proxy.
-func (a *flooder) dial() (net.Conn, error) {
-	return net.DialTimeout("tcp", fmt.Sprintf("%s:%d", a.proxy.Endpoint.Host, a.proxy.Endpoint.Port), 10*time.Second)
+// dial opens a connection to an address.
+func dial(address string) (net.Conn, error) { return net.DialTimeout("tcp", address, 10*time.Second) }
+
+// address is the proxy's.
+func (a *flooder) address() string {
+	return fmt.Sprintf("%s:%d", a.proxy.Endpoint.Host, a.proxy.Endpoint.Port)
 }
 
 // cancels sends n CancelRequests for nobody, from 50 connections at a time.
@@ -33,7 +35,7 @@ func (a *flooder) cancels(n int) {
 	for range 50 {
 		all.Go(func() {
 			for range n / 50 {
-				conn, err := a.dial()
+				conn, err := dial(a.address())
 				if err != nil {
 					return
 				}
@@ -50,7 +52,7 @@ func (a *flooder) cancels(n int) {
 func (a *flooder) silent(n int) {
 	var conns []net.Conn
 	for i := range n {
-		conn, err := a.dial()
+		conn, err := dial(a.address())
 		if err != nil {
 			break // the system's own limit
 		}
@@ -87,8 +89,7 @@ func (a *flooder) startup(user string) []byte {
 // bystanders wait for is then what the proxy and the server do.
 func (a *flooder) halfLogins(n, held int) {
 	flood := exec.CommandContext(a.Context(), "nice", "-n", "19", os.Args[0])
-	startup := hex.EncodeToString(a.startup(asked))
-	flood.Env = append(os.Environ(), fmt.Sprintf("%s=%s:%d %s %d %d", halfLoginsVar, a.proxy.Endpoint.Host, a.proxy.Endpoint.Port, startup, n, held))
+	flood.Env = append(os.Environ(), fmt.Sprintf("%s=%s %x %d %d", halfLoginsVar, a.address(), a.startup(asked), n, held))
 	flood.Stderr = os.Stderr
 	if err := flood.Start(); err != nil {
 		a.Fatal(err)
@@ -130,7 +131,7 @@ func runHalfLogins(order string) error {
 				}
 			}()
 			for range n / clients {
-				conn, err := net.DialTimeout("tcp", address, 10*time.Second)
+				conn, err := dial(address)
 				if err != nil {
 					return // the system's own limit
 				}

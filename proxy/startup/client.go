@@ -26,9 +26,9 @@ const (
 	leastGrace    = 100 * time.Millisecond
 	maxLoginQueue = 1536
 	// failedLogins is how many log-ins a second the server gets at most that come to nothing, beyond the first
-	// loginsAtOnce of them: each costs it a process.
+	// failedAtOnce of them: each costs it a process.
 	failedLogins = 20
-	loginsAtOnce = 16
+	failedAtOnce = 16
 	// maxBeforePacket is what a client may send up to the end of its startup packet, with the handshake of TLS.
 	maxBeforePacket = 16 << 10
 )
@@ -40,7 +40,7 @@ func NewGates(descriptors int) (places, logins *Gate, held *Held) {
 	places = newGate(room, startupGrace, 0)
 	places.spare = room / 32
 	logins = newGate(min(MaxLogins, room/8), loginGrace, room*maxLoginQueue/MaxStartups)
-	logins.least, logins.pace, logins.burst = leastGrace, failedLogins, min(loginsAtOnce, logins.room)
+	logins.least, logins.pace, logins.burst = leastGrace, failedLogins, min(failedAtOnce, logins.room)
 	return places, logins, &Held{least: logins.room, most: room / 2, all: make(map[*Client]struct{})}
 }
 
@@ -73,8 +73,8 @@ type Client struct {
 	got    int
 	turns  Turns
 	inTurn bool
-	// owes is set when it has left a Gate with a pace, and not come through. Guarded by the Gate's mu.
-	owes bool
+	// account is kept by the Gate that has a pace, and guarded by its mu.
+	account account
 	// waitedInLine is set where a gate had no place at once.
 	waitedInLine bool
 	// Asked is set when the client waits for an answer to its startup packet.

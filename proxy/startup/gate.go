@@ -28,8 +28,8 @@ type Gate struct {
 	least time.Duration // to which silent members shorten that
 	queue int           // how many may wait at most; 0: any number
 	spare int           // how many more than wait are made to leave, for those that will come next
-	pace  float64       // how many a second are let in who do not come through, beyond the first burst of them; 0: any number
-	burst int
+	pace  float64       // how many a second are let in who do not come through; 0: any number
+	burst int           // how many such at once, beyond those
 
 	mu        sync.Mutex
 	members   map[*Client]*member
@@ -50,9 +50,16 @@ type Gate struct {
 type member struct {
 	line    line
 	leaving bool // was told to leave
-	charged bool // is among the spent
-	excused bool // has come through, or it is not for it that it has not
 }
+
+// account says how a client counts for the pace of a Gate.
+type account uint8
+
+const (
+	unsettled account = iota // it may come through
+	charged                  // it is among the spent, until it has come through
+	excused                  // it has come through, or it is not for it that it has not
+)
 
 // reviewPause is how often a full gate looks for members that have become silent while others wait.
 const reviewPause = 10 * time.Millisecond
@@ -124,11 +131,7 @@ func (g *Gate) Leave(s *Client) {
 func (g *Gate) CameThrough(s *Client) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.forgive(s)
-	if s.owes { // the server took so long that it has left before
-		s.owes = false
-		g.spent = max(0, g.spent-1)
-	}
+	g.forgive(s) // also where the server took so long that it has left before
 	own := line{s.origin, s.Name}
 	if _, known := g.known[own]; known {
 		return
@@ -142,11 +145,13 @@ func (g *Gate) CameThrough(s *Client) {
 	g.known[own] = struct{}{}
 }
 
-// Forgive says that it is not for s that it has not come through.
+// Forgive says that it is not for s that it has not come through. It does nothing where s has no place.
 func (g *Gate) Forgive(s *Client) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.forgive(s)
+	if g.members[s] != nil {
+		g.forgive(s)
+	}
 }
 
 // lineOf and all that follow are called with g.mu held.
@@ -172,34 +177,28 @@ func (g *Gate) affordable() int {
 	return int(float64(g.burst) - g.spent)
 }
 
-func (g *Gate) forgive(s *Client) {
-	m := g.members[s]
-	if m == nil {
-		return
-	}
-	m.excused = true
-	if m.charged {
-		m.charged = false
-		g.spent = max(0, g.spent-1)
+func (g *Gate) charge(s *Client) {
+	if g.pace > 0 && s.account == unsettled {
+		s.account = charged
+		g.spent++
 	}
 }
 
+func (g *Gate) forgive(s *Client) {
+	if s.account == charged {
+		g.spent = max(0, g.spent-1)
+	}
+	s.account = excused
+}
+
 func (g *Gate) add(w *waiter) {
-	m := &member{line: w.line}
-	g.members[w.Client] = m
+	g.members[w.Client] = &member{line: w.line}
 	if w.line.name == "" {
-		g.charge(m)
+		g.charge(w.Client)
 	}
 	g.held[w.origin]++
 	g.crowd[w.origin]++
 	g.inLine[w.line]++
-}
-
-func (g *Gate) charge(m *member) {
-	if g.pace > 0 && !m.charged && !m.excused {
-		m.charged = true
-		g.spent++
-	}
 }
 
 func (g *Gate) remove(s *Client) {
@@ -207,8 +206,7 @@ func (g *Gate) remove(s *Client) {
 	if m == nil {
 		return
 	}
-	g.charge(m)
-	s.owes = s.owes || m.charged
+	g.charge(s)
 	delete(g.members, s)
 	thin(g.held, s.origin)
 	if m.leaving {
