@@ -44,7 +44,7 @@ func TestRoundLeavesWork(t *testing.T) {
 	enginetest.Exec(t, watch, "insert into mbus4.schedule (name, cron, timezone, qname) values ('s', '@yearly', 'UTC', 'q')")
 	rounds := 0
 	for ; len(left) > 0 && rounds < 20; rounds++ {
-		enginetest.Exec(t, watch, "update mbus4.schedule set planned = hashtextextended(cron || ' ' || timezone, 0), tick = now() - interval '1 s'")
+		enginetest.Exec(t, watch, "update mbus4.schedule set planned = hashtextextended(left(cron, 300) || ' ' || left(timezone, 100), 0), tick = now() - interval '1 s'")
 		for d := range k.all {
 			d.due, d.limit = time.Time{}, time.Minute
 		}

@@ -166,7 +166,7 @@ where name = $1`
 // planSQL notes the first tick of a plan that is new.
 const planSQL = `
 update mbus4.schedule
-set tick = coalesce($2::timestamptz, 'infinity'), planned = hashtextextended(cron || ' ' || timezone, 0), changed = $3, missed = 0, last_error = $4
+set tick = coalesce($2::timestamptz, 'infinity'), planned = hashtextextended(left(cron, 300) || ' ' || left(timezone, 100), 0), changed = $3, missed = 0, last_error = $4
 where name = $1`
 
 // tickOne deals with one schedule that is due: found says that there was one, posted that its tick was.

@@ -61,13 +61,21 @@ func TestKeeperStartsAndStopsOnce(t *testing.T) {
 	}
 }
 
+// dropUnder drops a database with sessions in it, whose connections are closed when it returns: without waiting for their processes a busy machine may
+// close them later.
+func dropUnder(t *testing.T, admin *pgx.Conn, name string) {
+	t.Helper()
+	enginetest.Exec(t, admin, "select pg_terminate_backend(pid, 60000) from pg_stat_activity where datname = $1", name)
+	enginetest.Exec(t, admin, "drop database "+name)
+}
+
 // A database that is dropped and made again before its keeper has come to look is another one for those who ask.
 func TestKeeperSeesAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	name := enginetest.NewDatabase(t)
 	k := newKeeper(t, enginetest.Connect(t, name))
 	admin := enginetest.Connect(t, "postgres")
-	enginetest.Exec(t, admin, "drop database "+name+" with (force)")
+	dropUnder(t, admin, name)
 	enginetest.Exec(t, admin, "create database "+name)
 	k.Start()
 	t.Cleanup(k.Stop)
@@ -91,7 +99,7 @@ func TestKeeperSeesHostileDatabase(t *testing.T) {
 	enginetest.Exec(t, hostile, "create schema mbus4_hstore create table mbus4_hstore.any ()")
 	enginetest.Exec(t, hostile, "create schema mbus4 authorization "+name+" create table schema_version (version int, oldest int)")
 	k := newKeeper(t, enginetest.Connect(t, name))
-	enginetest.Exec(t, admin, "drop database "+name+" with (force)")
+	dropUnder(t, admin, name)
 	enginetest.Exec(t, admin, "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", name+"_hostile")
 	enginetest.Exec(t, admin, "alter database "+name+"_hostile rename to "+name)
 	k.Start()
@@ -148,7 +156,7 @@ func TestKeeperCannotTell(t *testing.T) {
 	admin := enginetest.Connect(t, "postgres")
 	enginetest.Exec(t, admin, "alter database "+name+" allow_connections false")
 	enginetest.Eventually(t, "it has no session", func() bool {
-		return enginetest.One[bool](t, admin, "select count(pg_terminate_backend(pid)) = 0 from pg_stat_activity where datname = $1", name)
+		return enginetest.One[bool](t, admin, "select count(pg_terminate_backend(pid, 60000)) = 0 from pg_stat_activity where datname = $1", name)
 	})
 	if err := k.Verify(enginetest.Context(t), before); err != nil {
 		t.Errorf("to a session from before it says %v", err)

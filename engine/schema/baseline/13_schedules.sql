@@ -13,9 +13,9 @@ create table mbus4.schedule (
     properties {{.Hstore}}.hstore,
     owner      name not null default current_user, -- as whose it may be posted, and whose members may change it
     changed    timestamptz not null default pg_catalog.clock_timestamp(), -- when the plan was first seen, or the schedule was made
-    planned    bigint, -- for which cron and timezone housekeeping has found tick
+    planned    bigint, -- for which cron and timezone housekeeping has found tick; of longer texts than a schedule may have so much is hashed as refuses them
     tick       timestamptz,
-    next_at    timestamptz generated always as (case when planned = hashtextextended(cron || ' ' || timezone, 0) then tick end) stored,
+    next_at    timestamptz generated always as (case when planned = hashtextextended(left(cron, 300) || ' ' || left(timezone, 100), 0) then tick end) stored,
     last_at    timestamptz, -- of the last tick that was posted
     missed     bigint not null default 0, -- ticks that were not posted, of this plan
     last_error text -- of the last tick; null: it was posted
