@@ -69,6 +69,12 @@ func TestWithPreludes(t *testing.T) {
 		if q.BindTime() || len(q.Preludes()) > 0 || len(p.Preludes()) != 3 {
 			t.Errorf("preludes are left: %v", q.Preludes())
 		}
+		for done, in := range []string{"", "mbus4.run_on_q", "", "mbus4.run_q('2'", "mbus4.run_q('2'", ""} { // those that are not hidden are the client's
+			rep := &plan.Report{Code: "42P07", Where: "ours", Done: done}
+			if edited := q.EditReport(rep); edited != (in != "") || edited && (rep.Where != "" || rep.Position != len([]rune(sql[:strings.Index(sql, in)]))+1) {
+				t.Errorf("an error without a place in statement %d gives %+v", done, rep)
+			}
+		}
 		for in, out := range map[string]string{"wrong": "wrong", "mbus4.run_on_q": "do 'a'", "mbus4.run_q('2'": "'b;'"} {
 			rep := &plan.Report{Code: "42703", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), out)])) + 1}
 			if q.EditReport(rep); rep.Position != len([]rune(sql[:strings.Index(sql, in)]))+1 {
@@ -89,7 +95,7 @@ func TestPreludePlan(t *testing.T) {
 	if got, want := preludes[1].Args, (map[string]plan.Value{"qname": {Text: "r", Offset: 33}, "exec": {Param: 2, Offset: 48}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("arguments are %+v, want %+v", got, want)
 	}
-	q := plan.PreludePlan(p, preludes[1].Call, "do 'x'")
+	q := plan.PreludePlan(p, preludes[1].Call, "do 'x'", nil)
 	if q.SQL() != "do 'x'" || q.BindTime() || q.HiddenTags() != nil {
 		t.Errorf("gives %+v", q)
 	}
@@ -98,10 +104,10 @@ func TestPreludePlan(t *testing.T) {
 		t.Errorf("a marker gives %+v", rep)
 	}
 	rep = &plan.Report{Code: "42601", Message: "syntax error", Position: 3}
-	if !q.EditReport(rep) || rep.Position != 0 || rep.Message != "syntax error" {
+	if !q.EditReport(rep) || rep.Position != 33 || rep.Message != "syntax error" {
 		t.Errorf("another error gives %+v", rep)
 	}
-	if rep = (&plan.Report{Code: "42601", Message: "syntax error"}); q.EditReport(rep) {
+	if rep = (&plan.Report{Code: "42601", Message: "syntax error", Where: "ours"}); !q.EditReport(rep) || rep.Position != 33 || rep.Where != "" {
 		t.Errorf("an error without position gives %+v", rep)
 	}
 }

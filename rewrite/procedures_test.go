@@ -52,7 +52,7 @@ func TestProcedurePreludes(t *testing.T) {
 		}
 		for _, s := range p.Preludes() {
 			rep, procedure := &plan.Report{Code: "2D000"}, s.Func.Procedure
-			if plan.PreludePlan(p, s.Call, "do 'x'").EditReport(rep) != procedure || procedure != (rep.Position > 0) {
+			if !plan.PreludePlan(p, s.Call, "do 'x'", nil).EditReport(rep) || rep.Position == 0 || procedure != (rep.Hint != "") {
 				t.Errorf("%s, prelude statement %d: %+v", c.sql, s.Call, rep)
 			}
 		}

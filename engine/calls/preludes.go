@@ -39,25 +39,27 @@ type PreludeCall struct {
 	Guard string
 }
 
-// Prelude returns the PL/pgSQL code of a prelude statement, a block for DoBlock. Refusals are of type *refusal.Error.
-func (t *Texts) Prelude(site Site, call PreludeCall) (string, error) {
-	code, err := t.prelude(site, call)
-	if err == nil && call.Guard != "" {
-		code = "begin\n" + guardBlock(call.Guard) + ";\n" + code + ";\nend"
-	}
-	return code, err
-}
-
-func (t *Texts) prelude(site Site, call PreludeCall) (string, error) {
+// Preludes returns the prelude statements of a call, in the order in which they run. Refusals are of type *refusal.Error.
+func (t *Texts) Preludes(site Site, call PreludeCall) ([]string, error) {
+	var code string
+	var err error
 	switch call.Func.Serves {
-	case "run_on":
-		return t.runOn(site, call)
 	case "create_view", "create_view_prop":
 		return t.createView(site, call)
+	case "run_on":
+		code, err = t.runOn(site, call)
 	case "process_queue":
-		return t.processQueue(call)
+		code, err = t.processQueue(call)
+	default:
+		panic("no prelude statement for function " + call.Func.Name)
 	}
-	panic("no prelude statement for function " + call.Func.Name)
+	if err != nil {
+		return nil, err
+	}
+	if call.Guard != "" {
+		code = "begin\n" + guardBlock(call.Guard) + ";\n" + code + ";\nend"
+	}
+	return []string{doBlock(code)}, nil
 }
 
 func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
@@ -174,11 +176,11 @@ func processNumber(text *string) (int64, error) {
 	return process, nil
 }
 
-func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
+func (t *Texts) createView(site Site, call PreludeCall) (statements []string, err error) {
 	queue, consumer := sqlfuncs.Fold(call.text("qname")), sqlfuncs.Fold(call.text("cname"))
 	view, err := call.viewName(queue)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	columns := []viewColumn{{"data", sqlfuncs.HstoreType}}
 	if call.Func.Serves == "create_view_prop" {
@@ -210,18 +212,22 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 	post := t.statement(site, "post", "mbus4_call.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, %s, %s, %s, %s, null::text", quoted, noHstore,
 		or("properties", noHstore), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
 	sum := md5.Sum([]byte(view))
-	return t.fill("prelude/create_view", map[string]string{
+	values := map[string]string{
+		"Guard":       call.Guard,
+		"Mark":        call.mark(),
 		"Queue":       quoted,
 		"Consumer":    sqlfuncs.QuoteLiteral(consumer),
-		"NoQueue":     sqlfuncs.QuoteLiteral(fmt.Sprintf(`queue "%s" does not exist`, queue)),
-		"NoConsumer":  sqlfuncs.QuoteLiteral(fmt.Sprintf(`queue "%s" has no consumer "%s"`, queue, consumer)),
 		"Name":        "view_" + hex.EncodeToString(sum[:8]),
 		"View":        view,
 		"Columns":     strings.Join(declared, ", "),
 		"NewColumns":  strings.Join(inserted, ", "),
 		"ConsumeBody": sqlfuncs.QuoteLiteral(consume),
 		"PostBody":    sqlfuncs.QuoteLiteral(post),
-	}), nil
+	}
+	for _, part := range []string{"is_there", "consume", "post", "view", "rule"} {
+		statements = append(statements, t.fill("prelude/create_view_"+part, values))
+	}
+	return statements, nil
 }
 
 // viewColumn is a column of a view: one of qt_model's.
@@ -310,12 +316,8 @@ func (t *Texts) statement(site Site, serves, columns, mark, args string) string 
 	return t.whole(f, use, ownNames(mark), f.Arguments(nil), columns, args)
 }
 
-// DoBlock joins the code of prelude statements into one DO statement. The block itself is not stored.
-func DoBlock(codes ...string) string {
-	code := strings.Join(codes, ";\n")
-	if len(codes) > 1 {
-		code = "begin\n" + code + ";\nend\n"
-	}
+// doBlock makes a DO statement of PL/pgSQL code. The block itself is not stored.
+func doBlock(code string) string {
 	tag := "$mbus4$"
 	for i := 1; strings.Contains(code, tag); i++ {
 		tag = "$mbus4_" + strconv.Itoa(i) + "$"

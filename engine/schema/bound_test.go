@@ -232,7 +232,7 @@ func TestNoTextOfTheEngineNamesTheSchemaOfHstore(t *testing.T) {
 	texts, site := calls.New(), calls.Site{}
 	_, posting := texts.Posting(site, "q")
 	queue, exec := "q", "select 1"
-	running, err := texts.Prelude(site, calls.PreludeCall{
+	running, err := texts.Preludes(site, calls.PreludeCall{
 		Func: enginetest.FunctionServing(t, "run_on"), Name: "run_on_q", Args: map[string]*string{"qname": &queue, "exec": &exec}, Number: 1,
 		Rewrite: func(text string) (string, error) { return text, nil },
 	})
@@ -240,13 +240,13 @@ func TestNoTextOfTheEngineNamesTheSchemaOfHstore(t *testing.T) {
 		t.Fatal(err)
 	}
 	consumer, view := "default", "v"
-	viewing, err := texts.Prelude(site, calls.PreludeCall{
+	viewing, err := texts.Preludes(site, calls.PreludeCall{
 		Func: enginetest.FunctionServing(t, "create_view_prop"), Name: "create_view_prop", Args: map[string]*string{"qname": &queue, "cname": &consumer, "viewname": &view}, Number: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, sql := range map[string]string{"a scheduled post": texts.ScheduledPost(site), "a post of events": posting, "a run": running, "a view": viewing} {
+	for what, sql := range map[string]string{"a scheduled post": texts.ScheduledPost(site), "a post of events": posting, "a run": strings.Join(running, ";"), "a view": strings.Join(viewing, ";")} {
 		wantBound(t, what, sql)
 	}
 	for _, d := range texts.Definitions() {

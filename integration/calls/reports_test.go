@@ -81,17 +81,22 @@ func TestViewReport(t *testing.T) {
 	harness.Admin(t, "grant mbus4_admin to "+maker)
 	conn := harness.Connect(t, harness.Proxied(), database)
 	harness.Ask(t, conn, "select mbus4.create_view('q'); grant create on schema public to "+maker)
-	for _, c := range []struct {
-		conn      *pgconn.PgConn
-		code, sql string
-	}{
-		{conn, "42P07", "select mbus4.create_view('q')"},
-		{conn, "42704", "select mbus4.create_view('nowhere')"},
-		{conn, "42704", "select mbus4.create_view('q', 'nobody')"},
+	for _, c := range []struct{ code, sql, queue, consumer string }{
+		{"42P07", "select mbus4.create_view('q', 'default')", "q", "default"},
+		{"42704", "select mbus4.create_view('nowhere', 'default')", "nowhere", "default"},
+		{"42704", "select mbus4.create_view('q', 'nobody')", "q", "nobody"},
 	} {
-		report := harness.Refusal(t, c.conn, c.code, c.sql)
-		if report.Position != 8 || report.Where != "" {
-			t.Errorf("%s: position %d, context %.80q", c.sql, report.Position, report.Where)
+		for _, report := range []*pgconn.PgError{
+			harness.Refusal(t, conn, c.code, c.sql),
+			harness.Refusal(t, conn, c.code, "select mbus4.create_view($1, $2)", c.queue, c.consumer),
+		} {
+			if report.Position != 8 || report.Where != "" {
+				t.Errorf("%s: position %d, context %.80q", c.sql, report.Position, report.Where)
+			}
+		}
+		report := harness.Refusal(t, conn, c.code, "select 'é'; "+c.sql+"; select 2")
+		if report.Position != 20 || report.Where != "" {
+			t.Errorf("%s behind another statement: position %d, context %.80q", c.sql, report.Position, report.Where)
 		}
 	}
 	harness.Ask(t, harness.ConnectAs(t, harness.Proxied(), database, maker), "select mbus4.create_view('q', viewname => 'v')")

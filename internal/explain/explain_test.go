@@ -243,7 +243,11 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 		case strings.Contains(prelude.SQL(), "mbus4-refusal"):
 			return prelude.SQL()
 		}
-		return prelude.SQL() + ";" + p.SQL()
+		var all strings.Builder
+		for ; prelude != nil; prelude = statements.Next(prelude) {
+			all.WriteString(prelude.SQL() + ";")
+		}
+		return all.String() + p.SQL()
 	}
 	const consume = "select * from mbus4.consume('q')"
 	if _, err := eng.Database(t.Context(), "postgres"); err != nil {

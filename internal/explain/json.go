@@ -27,7 +27,7 @@ type statement struct {
 	Checked   []checked `json:"checked"` // selectors and the like
 	// AskedFirst is the query by which the session is asked what names without the schema mean; null for none.
 	AskedFirst *string `json:"asked_first"`
-	// Before is the statement that runs first, where it does not depend on parameters; null for none.
+	// Before are the statements that run first, where they do not depend on parameters; null for none.
 	Before *string `json:"before"`
 	Waits  bool    `json:"waits"`
 	// Parameters are the literals that become parameters when it is sent again and again; null

@@ -32,8 +32,8 @@ func (s onSite) EnsureSelector(ctx context.Context, use selectors.Use) error {
 
 // preludes are the prelude statements of a text.
 type preludes struct {
-	codes []string // in PL/pgSQL, in the order of plan.Plan.Preludes
-	// parameters are those on which they depend; where there are any, there are no codes, since the
+	calls [][]string // the statements of each call, in the order of plan.Plan.Preludes
+	// parameters are those on which they depend; where there are any, there are no calls, since the
 	// values come with a Bind.
 	parameters []int
 }
@@ -68,11 +68,11 @@ func (e *explainer) makePreludes(ctx context.Context, p *plan.Plan) (*plan.Plan,
 		return p, made
 	}
 	for _, s := range steps {
-		code, r := e.preludes().CodeOf(ctx, e.context(), s)
+		one, r := e.preludes().Of(ctx, e.context(), s)
 		if r != nil {
 			return p.Refuse(s.Offset, *r), preludes{}
 		}
-		made.codes = append(made.codes, code)
+		made.calls = append(made.calls, one)
 	}
 	return p, made
 }

@@ -89,12 +89,12 @@ func (e *explainer) show(ctx context.Context, p *plan.Plan) error {
 	original := p
 	p = e.preludes().CheckLiterals(ctx, e.context(), p)
 	p, made := e.makePreludes(ctx, p)
-	if len(made.codes) > 0 && !e.session.Prepared {
-		blocks := make([]string, len(made.codes))
-		for i, code := range made.codes {
-			blocks[i] = calls.DoBlock(code)
+	if len(made.calls) > 0 && !e.session.Prepared {
+		texts := make([]string, len(made.calls))
+		for i, one := range made.calls {
+			texts[i] = strings.Join(one, "; ")
 		}
-		p = p.WithPreludes(blocks)
+		p = p.WithPreludes(texts)
 	}
 	list := e.describe(original, p)
 	for i, s := range list {
@@ -228,7 +228,10 @@ func (e *explainer) showPrepared(s explained, told *statement) {
 func (e *explainer) showPreludes(made preludes, told *statement) {
 	if len(made.parameters) == 0 {
 		e.remark("whenever it is bound, before it is executed:")
-		before := e.sql(calls.DoBlock(made.codes...))
+		before := ""
+		for _, statement := range slices.Concat(made.calls...) {
+			before += e.sql(statement)
+		}
 		told.Before = &before
 		return
 	}

@@ -2,6 +2,7 @@ package rewriter
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,9 +45,9 @@ func (m *PreludeMaker) CheckLiterals(ctx context.Context, sc statements.Context,
 	return m.checkSelectors(ctx, sc, p, nil)
 }
 
-// CodeOf returns the PL/pgSQL that does the work of one call whose arguments are no parameters.
-func (m *PreludeMaker) CodeOf(ctx context.Context, sc statements.Context, s plan.Prelude) (string, *plan.Refusal) {
-	return m.code(ctx, sc, s, nil)
+// Of returns the prelude statements of one call whose arguments are no parameters.
+func (m *PreludeMaker) Of(ctx context.Context, sc statements.Context, s plan.Prelude) ([]string, *plan.Refusal) {
+	return m.of(ctx, sc, s, nil)
 }
 
 const (
@@ -183,11 +184,11 @@ func (m *PreludeMaker) addPreludes(ctx context.Context, sc statements.Context, p
 		if v, found := FirstParameter(s); found {
 			return p.Refuse(v.Offset, NoParameter(v.Parameters()[0]))
 		}
-		text, r := m.code(ctx, sc, s, nil)
+		made, r := m.of(ctx, sc, s, nil)
 		if r != nil {
 			return p.Refuse(s.Offset, *r)
 		}
-		texts[i] = calls.DoBlock(text)
+		texts[i] = strings.Join(made, "; ")
 	}
 	return p.WithPreludes(texts)
 }
@@ -207,26 +208,29 @@ func NoParameter(n int) plan.Refusal {
 	return plan.Refusal{Code: codeUndefinedParameter, Message: "there is no parameter $" + strconv.Itoa(n)}
 }
 
-// makePrelude returns the plan of one prelude statement that does the work of all calls of p that
-// need it; nil for none.
+// makePrelude returns the plan of the first of the prelude statements that do the work of all calls of p that
+// need them; nil for none.
 func (m *PreludeMaker) makePrelude(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
 	steps := p.Preludes()
-	if len(steps) == 0 {
-		return nil
-	}
-	texts := make([]string, len(steps))
+	made := make([][]string, len(steps))
 	for i, s := range steps {
-		text, r := m.code(ctx, sc, s, sent)
+		texts, r := m.of(ctx, sc, s, sent)
 		if r != nil {
 			return p.Refuse(s.Offset, *r)
 		}
-		texts[i] = text
+		made[i] = texts
 	}
-	return plan.PreludePlan(p, steps[0].Call, calls.DoBlock(texts...))
+	var first *plan.Plan
+	for i, s := range slices.Backward(steps) {
+		for _, text := range slices.Backward(made[i]) {
+			first = plan.PreludePlan(p, s.Call, text, first)
+		}
+	}
+	return first
 }
 
-// code returns the PL/pgSQL that does the work of one call.
-func (m *PreludeMaker) code(ctx context.Context, sc statements.Context, s plan.Prelude, sent *bound) (string, *plan.Refusal) {
+// of returns the prelude statements of one call.
+func (m *PreludeMaker) of(ctx context.Context, sc statements.Context, s plan.Prelude, sent *bound) ([]string, *plan.Refusal) {
 	args, expressions := make(map[string]*string, len(s.Args)), map[string]string{}
 	for _, p := range s.Func.Params {
 		v, r := s.Args[p.Name], (*plan.Refusal)(nil)
@@ -236,17 +240,17 @@ func (m *PreludeMaker) code(ctx context.Context, sc statements.Context, s plan.P
 			args[p.Name], r = read(v, p.Type, sent)
 		}
 		if r != nil {
-			return "", r
+			return nil, r
 		}
 	}
-	text, err := m.texts.Prelude(m.db.Site(), calls.PreludeCall{
+	made, err := m.texts.Preludes(m.db.Site(), calls.PreludeCall{
 		Func: s.Func, Name: s.Name, Args: args, Expressions: expressions, Number: s.Call, Secret: sc.Secret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) { return m.nested(ctx, sc, text) },
 	})
 	if err != nil {
-		return "", refusal(err)
+		return nil, refusal(err)
 	}
-	return text, nil
+	return made, nil
 }
 
 // nested rewrites a statement that is an argument of a call.

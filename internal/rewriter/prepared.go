@@ -38,8 +38,8 @@ type repeatedPlan struct{ wirePlan }
 func (p repeatedPlan) SQL() string { return p.Parameterized().SQL() }
 
 // EditReport edits a report about the statement.
-func (p repeatedPlan) EditReport(m *pgproto3.ErrorResponse) bool {
-	return edit(m, p.Parameterized().EditReport)
+func (p repeatedPlan) EditReport(m *pgproto3.ErrorResponse, done int) bool {
+	return edit(m, done, p.Parameterized().EditReport)
 }
 
 // preparedPlan is the statements.PreparedPlan of a plan.Prepared.
@@ -53,6 +53,6 @@ func (p preparedPlan) ID() string       { return strconv.FormatUint(p.prepared.I
 func (p preparedPlan) Values() []string { return p.prepared.Values() }
 
 // EditReport edits a report about the statement or its parameters.
-func (p preparedPlan) EditReport(m *pgproto3.ErrorResponse) bool {
-	return edit(m, p.prepared.EditReport)
+func (p preparedPlan) EditReport(m *pgproto3.ErrorResponse, done int) bool {
+	return edit(m, done, p.prepared.EditReport)
 }

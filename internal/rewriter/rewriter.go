@@ -162,7 +162,7 @@ func Environment(db interface{ Site() calls.Site }) plan.Env {
 
 // EditReport edits a report that belongs to no plan.
 func (r *Rewriter) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
-	return edit(m, func(r *plan.Report) bool { return plan.EditReport(r, secret) })
+	return edit(m, 0, func(r *plan.Report) bool { return plan.EditReport(r, secret) })
 }
 
 // refusal is what a client is told about a failure of the engine.
@@ -223,8 +223,8 @@ func (p wirePlan) Takes() statements.Takes {
 }
 
 // EditReport edits a report about the plan's text.
-func (p wirePlan) EditReport(m *pgproto3.ErrorResponse) bool {
-	return edit(m, p.Plan.EditReport)
+func (p wirePlan) EditReport(m *pgproto3.ErrorResponse, done int) bool {
+	return edit(m, done, p.Plan.EditReport)
 }
 
 // BindTime reports whether Prelude is to be called.
@@ -238,8 +238,16 @@ func (p wirePlan) Prelude(ctx context.Context, sc statements.Context, values wir
 	return nil
 }
 
+// Next returns the prelude statement behind this one.
+func (p wirePlan) Next() statements.Plan {
+	if next := p.Plan.Next(); next != nil {
+		return wirePlan{Plan: next, db: p.db}
+	}
+	return nil
+}
+
 // edit lets f change m in the form that package rewrite knows.
-func edit(m *pgproto3.ErrorResponse, f func(*plan.Report) bool) bool {
+func edit(m *pgproto3.ErrorResponse, done int, f func(*plan.Report) bool) bool {
 	r := plan.Report{
 		Severity: m.SeverityUnlocalized,
 		Code:     m.Code,
@@ -249,6 +257,7 @@ func edit(m *pgproto3.ErrorResponse, f func(*plan.Report) bool) bool {
 		Where:    m.Where,
 		File:     m.File,
 		Position: int(m.Position),
+		Done:     done,
 	}
 	if !f(&r) {
 		return false

@@ -54,10 +54,10 @@ func TestEditKeepsWhatIsTheServers(t *testing.T) {
 		File: "parse_relation.c", Line: 1, Routine: "r", TableName: "t",
 	}
 	want := *m
-	if edit(m, func(*plan.Report) bool { return false }); m.Position != want.Position || m.Code != want.Code {
+	if edit(m, 0, func(*plan.Report) bool { return false }); m.Position != want.Position || m.Code != want.Code {
 		t.Errorf("an edit that says no changed something: %+v", m)
 	}
-	edit(m, func(r *plan.Report) bool {
+	edit(m, 0, func(r *plan.Report) bool {
 		if r.Severity != "ERROR" {
 			t.Errorf("severity %q is the localized one", r.Severity)
 		}
@@ -68,7 +68,7 @@ func TestEditKeepsWhatIsTheServers(t *testing.T) {
 	if m.Position != 7 || m.File != want.File || m.TableName != "t" {
 		t.Errorf("got %+v", m)
 	}
-	edit(m, func(r *plan.Report) bool {
+	edit(m, 0, func(r *plan.Report) bool {
 		r.Code, r.Message, r.Internal = "42704", "ours", true
 		return true
 	})
@@ -100,7 +100,7 @@ func TestRewriterOnADatabase(t *testing.T) {
 	if p == nil {
 		t.Fatal("a call in a database that is not there was forwarded")
 	}
-	if p.EditReport(&pgproto3.ErrorResponse{SeverityUnlocalized: "ERROR", Code: "XX000", Message: "other"}) {
+	if p.EditReport(&pgproto3.ErrorResponse{SeverityUnlocalized: "ERROR", Code: "XX000", Message: "other"}, 0) {
 		t.Error("a report of the server's own was edited")
 	}
 	if r.EditReport("", &pgproto3.ErrorResponse{SeverityUnlocalized: "ERROR", Code: "XX000", Message: "other"}) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,15 +111,20 @@ func (g *shown) statement(sql string, prepared bool) string {
 		r := p.Refused()[0]
 		return out.String() + "\n" + g.laidOut(p.SQL()) + fmt.Sprintf("\n-- of which the proxy makes for the client:\n-- ERROR %s: %s\n-- %s", r.Code, r.Message, r.Hint)
 	}
-	var codes, blocks []string
+	var made [][]string
+	var texts []string
 	for _, s := range p.Preludes() {
-		codes = append(codes, g.step(s))
-		blocks = append(blocks, calls.DoBlock(codes[len(codes)-1]))
+		made = append(made, g.step(s))
+		texts = append(texts, strings.Join(made[len(made)-1], "; "))
 	}
-	if len(codes) > 0 && !prepared {
-		p = p.WithPreludes(blocks)
-	} else if len(codes) > 0 {
-		out.WriteString("\n-- whenever it is bound:\n" + g.laidOut(calls.DoBlock(codes...)) + ";\n-- when it is parsed:")
+	if len(made) > 0 && !prepared {
+		p = p.WithPreludes(texts)
+	} else if len(made) > 0 {
+		out.WriteString("\n-- whenever it is bound:")
+		for _, statement := range slices.Concat(made...) {
+			out.WriteString("\n" + g.laidOut(statement) + ";")
+		}
+		out.WriteString("\n-- when it is parsed:")
 	}
 	out.WriteString("\n" + g.laidOut(p.SQL()))
 	for _, f := range g.texts.Definitions() {
@@ -129,7 +135,7 @@ func (g *shown) statement(sql string, prepared bool) string {
 	return out.String()
 }
 
-func (g *shown) step(s plan.Prelude) string {
+func (g *shown) step(s plan.Prelude) []string {
 	args, expressions := map[string]*string{}, map[string]string{}
 	for name, v := range s.Args {
 		if len(v.Expression) > 0 {
@@ -138,7 +144,7 @@ func (g *shown) step(s plan.Prelude) string {
 			args[name] = &v.Text
 		}
 	}
-	code, err := g.texts.Prelude(g.site, calls.PreludeCall{
+	made, err := g.texts.Preludes(g.site, calls.PreludeCall{
 		Func: s.Func, Name: s.Name, Args: args, Expressions: expressions, Number: s.Call, Secret: shownSecret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) {
 			if p := g.rewriter.Rewrite(g.t.Context(), text, plan.Session{Encoding: "UTF8"}, g.env); p != nil {
@@ -150,7 +156,7 @@ func (g *shown) step(s plan.Prelude) string {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return code
+	return made
 }
 
 // laidOut lays a text out, and checks that it is the same still and what holds for every text.

@@ -32,5 +32,5 @@ func (a prober) Recall(statements.Context, []byte) (statements.Plan, bool) { ret
 
 // EditReport edits a report that belongs to no plan.
 func (a prober) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
-	return a.Rewriter.EditReport(secret, m) || edit(m, a.rewrite.HintUnqualified)
+	return a.Rewriter.EditReport(secret, m) || edit(m, 0, a.rewrite.HintUnqualified)
 }

@@ -179,7 +179,7 @@ func (w *callWait) Probe() statements.Plan {
 	w.stands = 0
 	w.place.Look()
 	p := w.plan()
-	return wirePlan{Plan: plan.PreludePlan(p.Plan, w.call, w.probe), db: p.db}
+	return wirePlan{Plan: plan.PreludePlan(p.Plan, w.call, w.probe, nil), db: p.db}
 }
 
 // Prepares reports whether the probe query may be prepared in the session.

@@ -5,6 +5,7 @@ import (
 
 	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -18,8 +19,8 @@ func (f *ClientFlow) ownName() string {
 	return f.private
 }
 
-// runPrelude returns the messages that run the prelude statement of b before the portal is executed
-// for the first time, and notes them. b.run is done when it has run.
+// runPrelude returns the messages that run the prelude statements of b before the portal is executed
+// for the first time, and notes them. b.run is done when the last one has run.
 //
 // First comes a Describe of the portal: if it is not there, or the transaction has failed, that gives the error which
 // the client's Execute would have given, and the prelude statement does not run. The Close that follows removes what
@@ -28,7 +29,14 @@ func (f *ClientFlow) runPrelude(portal []byte, b *names.Binding) []byte {
 	ours := &details{plan: b.Prelude}
 	out := wire.AppendFrame(nil, wire.MsgDescribe, []byte("P"), portal, []byte{0})
 	f.pushHidden(requests.Describe, &details{Use: names.Use{Portal: names.Key(portal), OfPortal: true}})
-	out = f.runHidden(out, b.Prelude.SQL(), ours, &details{plan: b.Prelude, run: b.Run})
+	for p := b.Prelude; p != nil; {
+		run, next := &details{plan: p}, statements.Next(p)
+		if next == nil {
+			run.run = b.Run
+		}
+		out = f.runHidden(out, p.SQL(), &details{plan: p}, run)
+		p = next
+	}
 	if b.Again != nil {
 		out = append(out, b.Again...)
 		f.pushHidden(requests.Bind, ours)

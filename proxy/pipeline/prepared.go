@@ -282,7 +282,7 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 		return nil, false
 	}
 	before := rep
-	refuse.Deallocated().EditReport(&rep)
+	refuse.Deallocated().EditReport(&rep, 0)
 	return wire.EncodeReport(frame, &before, &rep), false
 }
 

@@ -238,7 +238,7 @@ func (f *serverFlow) edit(frame []byte, h *request) []byte {
 	before := rep
 	changed := h != nil && h.details != nil && h.details.asUnnamed(&rep)
 	if plan != nil {
-		changed = plan.EditReport(&rep) || changed
+		changed = plan.EditReport(&rep, f.main.done) || changed
 	} else {
 		changed = f.rewriter.EditReport(f.secret, &rep) || changed
 	}

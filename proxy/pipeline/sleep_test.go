@@ -132,6 +132,6 @@ func refusedWith(plan statements.Plan) string {
 		return ""
 	}
 	rep := pgproto3.ErrorResponse{SeverityUnlocalized: "ERROR"}
-	plan.EditReport(&rep)
+	plan.EditReport(&rep, 0)
 	return rep.Code
 }

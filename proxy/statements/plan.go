@@ -16,8 +16,8 @@ type Plan interface {
 	Size() int
 	// EditReport maps the position back to the client's text and turns the engine's markers into
 	// the proper SQLSTATE, message and hint; it reports whether it changed anything. It is called
-	// for NoticeResponse too, which has the same fields.
-	EditReport(r *pgproto3.ErrorResponse) bool
+	// for NoticeResponse too, which has the same fields. done is how many statements of a Query have completed before.
+	EditReport(r *pgproto3.ErrorResponse, done int) bool
 	// HiddenTags are the ordinals, ascending from 0, of the statements in the reply to a Query whose
 	// CommandComplete the client must not see, because they are ours. They return no rows. Only
 	// for plans of Query texts; nil nearly always.
@@ -30,8 +30,8 @@ type Plan interface {
 	BindTime() bool
 	// Prelude gets the values of a Bind and returns the prelude statement, which must run in the
 	// session before the portal is executed for the first time; nil for none. Of its Plan only SQL
-	// and EditReport are used. It is one statement without parameters that does not copy, and ends
-	// the transaction only where EndsTransaction says so; its rows are thrown away. One that is
+	// and EditReport are used, and Next where it is one of Several. It is one statement without parameters that does not
+	// copy, and ends the transaction only where EndsTransaction says so; its rows are thrown away. One that is
 	// refused is a Plan whose SQL the server fails to parse, as with Rewrite. Prelude may take its
 	// time, like Rewrite; ctx ends with the session. It may be called for a Bind that the server
 	// then refuses or skips.
@@ -50,6 +50,21 @@ type Plan interface {
 	// ok is false, has failed; 0: for nobody. bound is what the values mean that the transaction has
 	// bound to parameters of ValueSignals, together; 0: nothing is known of them.
 	Signals(ok bool, bound Signals) Signals
+}
+
+// Several is the Plan of a prelude statement behind which others may have to run.
+type Several interface {
+	Plan
+	// Next returns the Plan of the one that runs next; nil where this is the last. Size is of this and of all that follow.
+	Next() Plan
+}
+
+// Next returns the prelude statement that runs behind p; nil where p is the last.
+func Next(p Plan) Plan {
+	if several, ok := p.(Several); ok {
+		return several.Next()
+	}
+	return nil
 }
 
 // LongPlan is a Plan whose text may be long.

@@ -157,9 +157,6 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 	pieces := make([]plan.Piece, len(d.tree.Stmts))
 	for i, raw := range d.tree.Stmts {
 		reg := src.Statement(raw)
-		if raw.Stmt.GetDoStmt() != nil {
-			p.HasBlocks()
-		}
 		pieces[i].Span = src.Span(reg.First, reg.End)
 		if len(d.calls[i]) == 0 {
 			continue

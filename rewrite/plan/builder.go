@@ -46,9 +46,6 @@ func (b *Builder) UsePosts() { b.plan.posts = true }
 // UseTriggers says that Plan.MakesTriggers is true.
 func (b *Builder) UseTriggers() { b.plan.triggers = true }
 
-// HasBlocks says that the client's text has DO blocks of its own.
-func (b *Builder) HasBlocks() { b.plan.blocks = true }
-
 // AddRelation keeps the name of a relation that the client names itself and that is not the schema's.
 func (b *Builder) AddRelation(name string) {
 	if slices.Contains(schemaNames(), name) && !slices.Contains(b.plan.relations, name) {

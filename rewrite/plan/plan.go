@@ -22,23 +22,22 @@ type Plan struct {
 	// forwarded says that the text for the server is the client's own; see ForwardBody.
 	forwarded bool
 	// relations are those that the client names itself and that are called like one of the schema's.
-	relations    []string
-	signals      bool   // see Signals
-	writes       bool   // see Writes
-	posts        bool   // see Posts
-	triggers     bool   // see MakesTriggers
-	firstPrelude int    // number of the first call with a prelude statement in the text; 0: none is in it
-	blocks       bool   // the client's text has DO blocks of its own
-	tag          string // see Tag
-	pins         []int  // where literals stand in the client's text on whose values the plan depends
+	relations []string
+	signals   bool               // see Signals
+	writes    bool               // see Writes
+	posts     bool               // see Posts
+	triggers  bool               // see MakesTriggers
+	tag       string             // see Tag
+	ours      []preludeStatement // those in the text
+	pins      []int              // where literals stand in the client's text on whose values the plan depends
 
 	given     []Given       // what must be known before the text runs
 	selectors []int         // of given
 	preludes  []preludeCall // in the order of the text
 	wait      *preludeCall  // the call that waits; nil: none does
 	stmts     []Piece       // the statements that are not empty; only where something is given
-	hidden    []int         // see HiddenTags
 	prelude   int           // of a PreludePlan the number of the call; else 0
+	next      *Plan         // of a PreludePlan the statement that runs behind it; nil for none
 	secret    string        // of the session; "" while the plan belongs to none
 	sealed    *sealedText   // the text with the secret; nil: it is made whenever it is asked for
 
@@ -140,7 +139,11 @@ func (p *Plan) Size() int {
 	if p.moved != nil {
 		return len(p.client) + p.moved.from.Text().Size()
 	}
-	return len(p.client) + p.server.Size()
+	size := len(p.client) + p.server.Size()
+	if p.next != nil {
+		size += p.next.Size()
+	}
+	return size
 }
 
 // ClientText returns the client's text that the plan is for.

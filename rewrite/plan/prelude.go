@@ -33,6 +33,13 @@ type preludeCall struct {
 	args  map[string]int // indexes of Plan.given
 }
 
+// preludeStatement is a prelude statement in the text of a Query.
+type preludeStatement struct {
+	ordinal int  // of the statements in the text, from 0
+	call    int  // the number of the call that it belongs to
+	seen    bool // the client gets its command tag
+}
+
 // Preludes returns the calls that need prelude statements, in the order in which these have to run.
 func (p *Plan) Preludes() []Prelude {
 	out := make([]Prelude, len(p.preludes))
@@ -71,17 +78,16 @@ func (p *Plan) prepare(s *preludeCall) Prelude {
 // but not in a comment up to the line's end. Reports about such a text point at the call.
 func (p *Plan) WithPreludes(texts []string) *Plan {
 	q := *p
-	q.preludes, q.stmts, q.hidden = nil, nil, nil
-	if len(p.preludes) > 0 && !p.blocks {
-		q.firstPrelude = p.preludes[0].call
-	}
+	q.preludes, q.stmts, q.ours = nil, nil, nil
 	o := &splice.Output{}
 	done, ordinal, next := 0, 0, 0
 	for i, s := range p.stmts {
 		o.Take(p.Text(), done, s.From)
 		if p.procedure(i) {
 			// The prelude statement takes the place of the CALL: it can commit only where it is the only statement.
-			o.Write(texts[next], p.calls[p.preludes[next].call-1].Start)
+			call := p.preludes[next].call
+			o.Write(texts[next], p.calls[call-1].Start)
+			q.ours = append(q.ours, preludeStatement{ordinal: ordinal, call: call, seen: true})
 			next++
 			done = s.To
 			ordinal++
@@ -91,12 +97,12 @@ func (p *Plan) WithPreludes(texts []string) *Plan {
 			continue
 		}
 		for ; next < len(p.preludes) && p.preludes[next].stmt == i; next++ {
-			n := countStatements(texts[next], p.enc, p.escapes)
+			n, call := countStatements(texts[next], p.enc, p.escapes), p.preludes[next].call
 			if n > 0 {
-				o.Write(texts[next]+"; ", p.calls[p.preludes[next].call-1].Start)
+				o.Write(texts[next]+"; ", p.calls[call-1].Start)
 			}
 			for ; n > 0; n-- {
-				q.hidden = append(q.hidden, ordinal)
+				q.ours = append(q.ours, preludeStatement{ordinal: ordinal, call: call})
 				ordinal++
 			}
 		}
@@ -112,13 +118,25 @@ func (p *Plan) WithPreludes(texts []string) *Plan {
 // HiddenTags returns which statements of the text are prelude statements, whose replies are not for
 // the client. Statements are counted from 0 without empty ones, as the server counts them, which
 // answers each with a CommandComplete.
-func (p *Plan) HiddenTags() []int { return p.hidden }
-
-// PreludePlan returns the plan for a prelude statement that is sent on its own: text does the work
-// of that call of p. Errors of the engine in it point at the call, others nowhere.
-func PreludePlan(p *Plan, call int, text string) *Plan {
-	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, server: splice.Text{SQL: text}, calls: p.calls, prelude: call, secret: p.secret}
+func (p *Plan) HiddenTags() (hidden []int) {
+	for _, s := range p.ours {
+		if !s.seen {
+			hidden = append(hidden, s.ordinal)
+		}
+	}
+	return hidden
 }
+
+// PreludePlan returns the plan of a prelude statement that is sent on its own, for that call of p; next is that of the
+// one behind it, nil for none. Errors in it point at the call.
+func PreludePlan(p *Plan, call int, text string, next *Plan) *Plan {
+	return &Plan{
+		client: p.client, enc: p.enc, escapes: p.escapes, server: splice.Text{SQL: text}, calls: p.calls, prelude: call, secret: p.secret, next: next,
+	}
+}
+
+// Next returns the plan of the prelude statement that runs behind that of a PreludePlan; nil where it is the last.
+func (p *Plan) Next() *Plan { return p.next }
 
 // countStatements counts the statements of a text that are not empty.
 func countStatements(text string, enc lex.Encoding, escapes bool) int {

@@ -60,6 +60,7 @@ type Report struct {
 	Where    string
 	File     string // the file of the server's source that made the report; see fileIntegers
 	Position int    // 1-based, in characters; 0: none
+	Done     int    // how many statements of a Query have completed before
 	// Internal says that the proxy's own words replace the server's. Then the fields that tell
 	// where in the server's source the report was made mean nothing.
 	Internal bool
@@ -101,8 +102,8 @@ func (p *Plan) EditReport(r *Report) bool {
 	if r.Position == 0 {
 		return p.editValue(r) || hinted
 	}
-	if p.prelude > 0 {
-		r.Position = 0 // nothing of the text is the client's
+	if p.prelude > 0 { // nothing of the text is the client's
+		r.Position = p.position(p.calls[p.prelude-1].Start)
 		return true
 	}
 	in, own := p.ownText(r.Position)
@@ -223,9 +224,11 @@ func (p *Plan) refuse(r *Report, f *Refusal) {
 // editPrelude makes a report about a prelude statement one about its call. The report's context
 // goes, for the client has written nothing of what it shows.
 func (p *Plan) editPrelude(r *Report) bool {
-	call := max(p.prelude, p.firstPrelude)
-	outermost := r.Where[strings.LastIndexByte(r.Where, '\n')+1:]
-	if call == 0 || !strings.Contains(outermost, "inline_code_block") {
+	call := p.prelude
+	if i := slices.IndexFunc(p.ours, func(s preludeStatement) bool { return s.ordinal == r.Done }); i >= 0 {
+		call = p.ours[i].call
+	}
+	if call == 0 || r.Position > 0 {
 		return false
 	}
 	r.Where, r.Internal = "", true

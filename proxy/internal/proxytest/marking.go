@@ -82,7 +82,7 @@ func (p *markingPlan) SQL() string { return p.sql }
 
 func (p *markingPlan) Size() int { return len(p.sql) }
 
-func (p *markingPlan) EditReport(rep *pgproto3.ErrorResponse) bool {
+func (p *markingPlan) EditReport(rep *pgproto3.ErrorResponse, _ int) bool {
 	changed := false
 	if rep.Position > int32(p.shift) {
 		rep.Position -= int32(p.shift)

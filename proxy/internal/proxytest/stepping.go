@@ -73,7 +73,7 @@ func (p *SteppingPlan) HiddenTags() []int { return p.hidden }
 func (p *SteppingPlan) BindTime() bool { return p.late }
 
 // EditReport names the plan.
-func (p *SteppingPlan) EditReport(r *pgproto3.ErrorResponse) bool {
+func (p *SteppingPlan) EditReport(r *pgproto3.ErrorResponse, _ int) bool {
 	r.Message += " [" + p.Name + "]"
 	return true
 }

@@ -23,7 +23,7 @@ func (*failure) Size() int { return len(failingSQL) }
 
 // EditReport puts the failure in the place of any ERROR, except the one which says that the
 // transaction had failed before. Notices, FATAL and PANIC stay.
-func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
+func (f *failure) EditReport(r *pgproto3.ErrorResponse, _ int) bool {
 	if r.SeverityUnlocalized != "ERROR" || r.Code == CodeFailedTransaction {
 		return false
 	}

@@ -1359,20 +1359,23 @@ select (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int
 # A view over a queue, which works without the proxy, too.
 select mbus4.create_view('orders')
 ---- unprepared
-do $mbus4$
-begin
-    if not exists (select from mbus4.queue q where q.qname = 'orders') then
-        raise exception using errcode = '42704',
-        message = 'queue "orders" does not exist',
-        hint = 'Create it with mbus4.create_queue(qname, ncons).';
-    elsif not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default') then
-        raise exception using errcode = '42704',
-        message = 'queue "orders" has no consumer "default"',
-        hint = 'Create it with mbus4.create_consumer(qname, cname).';
-    end if;
-    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore)
-    language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
-    as '
+insert into mbus4.view_insert (iid)
+select null
+where case
+    when not exists (select from mbus4.queue q where q.qname = 'orders')
+        then pg_catalog.left(
+            pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', 'orders'::text), 2000
+        )::int
+    when not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default')
+        then pg_catalog.left(
+            pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer "%s"', 'orders'::text, 'default'::text
+            ),
+            2000
+        )::int
+end is not null ; create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore) language sql volatile rows 1 security definer
+set search_path = pg_catalog,
+    pg_temp as '
         with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -1489,10 +1492,9 @@ begin
         )
         select (mbus4_call.consume).data
         from mbus4_call
-    ';
-    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data mbus4_hstore.hstore) returns text
-    language sql volatile security definer set search_path = pg_catalog, pg_temp
-    as '
+    ' ; create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data mbus4_hstore.hstore) returns text language sql volatile security definer
+set search_path = pg_catalog,
+    pg_temp as '
         with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
             select 1::bigint, ''orders''::text, $1, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp, null::timestamp,
                 null::text
@@ -1589,12 +1591,12 @@ begin
         )
         select mbus4_call.post
         from mbus4_call
-    ';
-    create view public."orders_q" as select * from mbus4_views.view_83783a8ffd1b0ee6_consume();
-    create rule post as on insert to public."orders_q" do instead
-        insert into mbus4.view_insert (iid) select mbus4_views.view_83783a8ffd1b0ee6_post(new.data);
-end
-$mbus4$;
+    ' ; create view public."orders_q" as
+select *
+from mbus4_views.view_83783a8ffd1b0ee6_consume() ; create rule post as on
+insert to public."orders_q" do instead
+insert into mbus4.view_insert (iid)
+select mbus4_views.view_83783a8ffd1b0ee6_post(new.data) ;
 select (''::pg_catalog.void) as "create_view";
 -- where there is in the database:
 create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
@@ -1622,20 +1624,24 @@ set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
 ---- prepared
 -- whenever it is bound:
-do $mbus4$
-begin
-    if not exists (select from mbus4.queue q where q.qname = 'orders') then
-        raise exception using errcode = '42704',
-        message = 'queue "orders" does not exist',
-        hint = 'Create it with mbus4.create_queue(qname, ncons).';
-    elsif not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default') then
-        raise exception using errcode = '42704',
-        message = 'queue "orders" has no consumer "default"',
-        hint = 'Create it with mbus4.create_consumer(qname, cname).';
-    end if;
-    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore)
-    language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
-    as '
+insert into mbus4.view_insert (iid)
+select null
+where case
+    when not exists (select from mbus4.queue q where q.qname = 'orders')
+        then pg_catalog.left(
+            pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', 'orders'::text), 2000
+        )::int
+    when not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default')
+        then pg_catalog.left(
+            pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer "%s"', 'orders'::text, 'default'::text
+            ),
+            2000
+        )::int
+end is not null;
+create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore) language sql volatile rows 1 security definer
+set search_path = pg_catalog,
+    pg_temp as '
         with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -1753,9 +1759,9 @@ begin
         select (mbus4_call.consume).data
         from mbus4_call
     ';
-    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data mbus4_hstore.hstore) returns text
-    language sql volatile security definer set search_path = pg_catalog, pg_temp
-    as '
+create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data mbus4_hstore.hstore) returns text language sql volatile security definer
+set search_path = pg_catalog,
+    pg_temp as '
         with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
             select 1::bigint, ''orders''::text, $1, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp, null::timestamp,
                 null::text
@@ -1853,11 +1859,11 @@ begin
         select mbus4_call.post
         from mbus4_call
     ';
-    create view public."orders_q" as select * from mbus4_views.view_83783a8ffd1b0ee6_consume();
-    create rule post as on insert to public."orders_q" do instead
-        insert into mbus4.view_insert (iid) select mbus4_views.view_83783a8ffd1b0ee6_post(new.data);
-end
-$mbus4$;
+create view public."orders_q" as select * from mbus4_views.view_83783a8ffd1b0ee6_consume();
+create rule post as on
+insert to public."orders_q" do instead
+insert into mbus4.view_insert (iid)
+select mbus4_views.view_83783a8ffd1b0ee6_post(new.data);
 -- when it is parsed:
 select (''::pg_catalog.void) as "create_view"
 

@@ -1,0 +1,1 @@
+create view {{.View}} as select * from mbus4_views.{{.Name}}_consume()
