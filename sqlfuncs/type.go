@@ -99,6 +99,8 @@ func (t Type) SQL() string {
 		return "pg_catalog.void"
 	case Interval:
 		return "pg_catalog.interval"
+	case JSONB:
+		return "pg_catalog.jsonb"
 	case LeaseOrMessage:
 		return ""
 	default:

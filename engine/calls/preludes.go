@@ -68,8 +68,8 @@ func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 		return "", err
 	}
 	queue := sqlfuncs.QuoteLiteral(call.text("qname"))
-	consume := t.statement(site, "consumen", "(mbus4_call.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d", queue, runBatch))
-	take := t.statement(site, "take_from_q_by_c", "(mbus4_call.take_from).* into mbus4_message", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, mbus4_message.iid", queue))
+	consume := t.statement(site, "consumen", "(mbus4_call.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::pg_catalog.text, 'default'::pg_catalog.text, %d", queue, runBatch))
+	take := t.statement(site, "take_from_q_by_c", "(mbus4_call.take_from).* into mbus4_message", call.mark(), fmt.Sprintf("select 1::bigint, %s::pg_catalog.text, 'default'::pg_catalog.text, mbus4_message.iid", queue))
 	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("prelude/buried", newScope(shape{})))
 	return t.fill("prelude/run_on", map[string]string{
 		"Consume": consume,
@@ -102,7 +102,7 @@ func (t *Texts) processQueue(call PreludeCall) (string, error) {
 
 // setting is SQL that sets a variable to the value of an argument.
 func (c PreludeCall) setting(variable string, p sqlfuncs.Param) string {
-	cast := p.Type.String()
+	cast := p.Type.SQL()
 	if expression, ok := c.Expressions[p.Name]; ok {
 		return evaluation(variable, expression, cast) + "\n    "
 	}
@@ -208,8 +208,8 @@ func (t *Texts) createView(site Site, call PreludeCall) (statements []string, er
 	}
 	noHstore := "null::" + sqlfuncs.HstoreType
 	quoted := sqlfuncs.QuoteLiteral(queue)
-	consume := t.statement(site, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
-	post := t.statement(site, "post", "mbus4_call.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, %s, %s, %s, %s, null::text", quoted, noHstore,
+	consume := t.statement(site, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::pg_catalog.text, "+sqlfuncs.QuoteLiteral(consumer)+"::pg_catalog.text")
+	post := t.statement(site, "post", "mbus4_call.post", storedMark, fmt.Sprintf("select 1::bigint, %s::pg_catalog.text, $1, %s, %s, %s, %s, null::pg_catalog.text", quoted, noHstore,
 		or("properties", noHstore), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
 	sum := md5.Sum([]byte(view))
 	values := map[string]string{

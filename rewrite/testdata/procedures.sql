@@ -167,7 +167,7 @@ error 42809 at "mbus4.proces": mbus4.process_queue(…) is a procedure
 # the functions of the work queue
 select mbus4.add_message($1), mbus4.complete_message(5), mbus4.release_messages(process_id => 7)
 ----
-with mbus4_call1_args(n, "payload") as (select 1::bigint, ($1)::jsonb), mbus4_call1 as (select * from served), mbus4_call2_args(n, "message_id") as (select 1::bigint, (5)::bigint), mbus4_call2 as (select * from served), mbus4_call3_args(n, "process_id") as (select 1::bigint, (7)::integer), mbus4_call3 as (select * from served) select (select "add_message" as "add_message" from mbus4_call1), (select "complete_message" as "complete_message" from mbus4_call2), (select "release_messages" as "release_messages" from mbus4_call3)
+with mbus4_call1_args(n, "payload") as (select 1::bigint, ($1)::pg_catalog.jsonb), mbus4_call1 as (select * from served), mbus4_call2_args(n, "message_id") as (select 1::bigint, (5)::bigint), mbus4_call2 as (select * from served), mbus4_call3_args(n, "process_id") as (select 1::bigint, (7)::integer), mbus4_call3 as (select * from served) select (select "add_message" as "add_message" from mbus4_call1), (select "complete_message" as "complete_message" from mbus4_call2), (select "release_messages" as "release_messages" from mbus4_call3)
 
 select id, payload from mbus4.get_next_message(pg_backend_pid())
 ----

@@ -3,7 +3,7 @@
 -- A lease of a consumer that has been dropped holds nothing, though its message is there until it is swept.
 {{.Call}}_taken as (
     delete from mbus4.message m
-    where (m.consumer_id, m.available_at, m.id, m.headers operator({{.Hstore}}.->) 'retry.attempt'::text) = (
+    where (m.consumer_id, m.available_at, m.id, m.headers operator({{.Hstore}}.->) 'retry.attempt'::pg_catalog.text) = (
             select pg_catalog.split_part(p.lease, '.', 1)::bigint, {{template "lease_end" .With "Part" "pg_catalog.split_part(p.lease, '.', 4)"}},
                    pg_catalog.split_part(p.lease, '.', 2)::bigint, pg_catalog.split_part(p.lease, '.', 3)
             from (select a.lease from {{.Call}}_args a where {{template "is_lease" .With "Lease" "a.lease" "Args" "a"}} offset 0) p

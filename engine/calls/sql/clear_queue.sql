@@ -19,5 +19,5 @@
     insert into mbus4.waiting (dep, consumer_id, id) select null, null, null from {{template "done" .}}
 ),
 {{.Call}} as (
-    select r.n, ''::void as clear_queue from {{.Call}}_checked r
+    select r.n, ''::pg_catalog.void as clear_queue from {{.Call}}_checked r
 )

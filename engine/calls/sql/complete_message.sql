@@ -3,5 +3,5 @@
     delete from mbus4.work_queue w where w.id = any(array(select a.message_id from {{.Call}}_args a))
 ),
 {{.Call}} as (
-    select a.n, ''::void as complete_message from {{.Call}}_args a
+    select a.n, ''::pg_catalog.void as complete_message from {{.Call}}_args a
 )

@@ -2,7 +2,7 @@
 {{.Call}}_asked as materialized (
     select a.n,
            case when a.qname collate "C" ~ '^[a-z0-9_]{1,32}$' and a.qname not in ('dmq', 'temp') then a.qname
-                else pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null')), 2000)::int::text
+                else pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null')), 2000)::int::pg_catalog.text
            end as name,
            case when a.ncons >= 1 then a.ncons
                 else pg_catalog.left(pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 the number of consumers of queue "%s" must be at least 1', a.qname), 2000)::int
@@ -28,5 +28,5 @@
     select null, null, null from {{template "done" .}}
 ),
 {{.Call}} as (
-    select r.n, ''::void as create_queue from {{.Call}}_checked r
+    select r.n, ''::pg_catalog.void as create_queue from {{.Call}}_checked r
 )

@@ -37,5 +37,5 @@
     insert into mbus4.consumer (qname, name) select null, null from {{template "done" .}}
 ),
 {{.Call}} as (
-    select r.n, ''::void as create_trigger from {{.Call}}_checked r
+    select r.n, ''::pg_catalog.void as create_trigger from {{.Call}}_checked r
 )

@@ -28,5 +28,5 @@
     insert into mbus4.consumer (qname, name) select null, null from {{template "done" .}}
 ),
 {{.Call}} as (
-    select r.n, ''::void as drop_queue from {{.Call}}_checked r
+    select r.n, ''::pg_catalog.void as drop_queue from {{.Call}}_checked r
 )

@@ -5,5 +5,5 @@
     where c.qname = pg_catalog.lower(a.src collate "C") and c.target = pg_catalog.lower(a.dst collate "C")
 ),
 {{.Call}} as (
-    select a.n, ''::void as drop_trigger from {{.Call}}_args a
+    select a.n, ''::pg_catalog.void as drop_trigger from {{.Call}}_args a
 )

@@ -6,7 +6,7 @@
 {{- $more := print "select w.tids from " .Call "_more w"}}
 {{- $all := print "select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000) from " .Call "_consumer k, " .Call "_more w where pg_catalog.cardinality(w.tids) = 128"}}
 {{.Call}}_consumer as materialized (
-    select k.*, array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 16)) w) as tids
+    select k.*, array(select w.word::pg_catalog.text::pg_catalog.tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 16)) w) as tids
     from (
         select {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128::bigint)"}} as low, c.qname as queue, a.selector
         from {{.Call}}_args a

@@ -17,7 +17,7 @@
     from (
     {{- end}}
     select a.n, {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added, pg_catalog.lower(a.qname collate "C") as queue,
-           a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, {{if ne $headers "null"}}{{template "posted_headers" .With "Row" "a"}} as headers, {{end}}a.properties, {{template "posted_data" .With "Row" "a"}} as data
+           a.delayed_until::pg_catalog.timestamptz as delayed_until, a.expires::pg_catalog.timestamptz as expires, {{if ne $headers "null"}}{{template "posted_headers" .With "Row" "a"}} as headers, {{end}}a.properties, {{template "posted_data" .With "Row" "a"}} as data
     from {{.Call}}_args a
     {{- if .GivesDelay}}
     offset 0

@@ -11,11 +11,11 @@
 {{- $noHeaders = print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'Redeploy', case when w.queue = 'dmq' then 'consume_after' end]"}}
 {{- end}}
 {{- $iid := "p.given"}}
-{{- if $waits}}{{$iid = "p.given, case when pg_catalog.cardinality(p.after) > 0 then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text end"}}{{end}}
+{{- if $waits}}{{$iid = "p.given, case when pg_catalog.cardinality(p.after) > 0 then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text end"}}{{end}}
 {{- $after := "null"}}
 {{- $parked := "false"}}
 {{- if $waits}}{{$after = "case when pg_catalog.cardinality(p.after) > 0 then p.after end"}}{{$parked = "p.waits"}}{{end}}
-{{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
+{{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
 {{- $free := "not exists (select from mbus4.message m where m.iid = w.given)"}}
 {{- if .Rows}}
 {{- $free = print .Hstore ".exist((select t.iids from " .Call "_taken t), w.given) is not true"}}
@@ -56,7 +56,7 @@
 {{- if .GivesIID}}
 -- The iids that rows give, with the first that does: a message of the same statement is waited for where it is posted earlier.
 {{.Call}}_given as materialized (
-    select {{.Hstore}}.hstore(pg_catalog.array_agg(g.iid), pg_catalog.array_agg(g.n::text)) as iids
+    select {{.Hstore}}.hstore(pg_catalog.array_agg(g.iid), pg_catalog.array_agg(g.n::pg_catalog.text)) as iids
     from (
         select d.iid, pg_catalog.min(d.n) as n
         from {{.Call}}_args d
@@ -85,7 +85,7 @@
         select a.n, {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added,
                pg_catalog.lower(a.qname collate "C") as queue, a.iid as given, {{template "posted_headers" .With "Row" "a"}} as headers,
                {{if $waits}}case when pg_catalog.lower(a.qname collate "C") <> 'dmq' then {{template "header_array" .With "Row" "a" "Headers" "a.headers" "Header" "consume_after"}} end as after,{{end}}
-               a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, {{template "posted_data" .With "Row" "a"}} as data
+               a.delayed_until::pg_catalog.timestamptz as delayed_until, a.expires::pg_catalog.timestamptz as expires, a.properties, {{template "posted_data" .With "Row" "a"}} as data
         from {{.Call}}_args a
         offset 0
         {{- if $waits}}

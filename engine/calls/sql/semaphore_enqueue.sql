@@ -51,5 +51,5 @@
 ),
 {{- end}}
 {{.Call}} as (
-    select v.n, ''::void as semaphore_enqueue from {{.Call}}_asked v where v.ok is null
+    select v.n, ''::pg_catalog.void as semaphore_enqueue from {{.Call}}_asked v where v.ok is null
 )

@@ -27,5 +27,5 @@
     select null, null from {{template "done" .}}
 ),
 {{.Call}} as (
-    select v.n, ''::void as semaphore_release from {{.Call}}_checked v where v.ok is null
+    select v.n, ''::pg_catalog.void as semaphore_release from {{.Call}}_checked v where v.ok is null
 )

@@ -23,5 +23,5 @@
     select null from {{template "done" .}}
 ),
 {{.Call}} as (
-    select v.n, ''::void as semaphore_update from {{.Call}}_checked v where v.ok is null
+    select v.n, ''::pg_catalog.void as semaphore_update from {{.Call}}_checked v where v.ok is null
 )

@@ -111,14 +111,14 @@ alter table mbus4.consumer
 -- Some pages that stay: a plan made while there are few names would read them all, and stay when there are many (see mbus4.message).
 alter table mbus4.queue add column filler text; -- the names would fill the indexes, too
 insert into mbus4.queue (id, qname, consumers_cnt, filler) overriding system value
-select -n, '-' || n, 0, repeat(md5(n::text), 32) from generate_series(1, 120) n;
+select -n, '-' || n, 0, repeat(md5(n::pg_catalog.text), 32) from generate_series(1, 120) n;
 delete from mbus4.queue where id < 0;
 alter table mbus4.queue drop column filler;
 insert into mbus4.consumer (id, qname, name, target, selector) overriding system value
-select -n, '-' || n, 'TRIGGER ', '', repeat(md5(n::text), 32) from generate_series(1, 120) n;
+select -n, '-' || n, 'TRIGGER ', '', repeat(md5(n::pg_catalog.text), 32) from generate_series(1, 120) n;
 delete from mbus4.consumer where id < 0;
 insert into mbus4.selector (id, text, condition, can_fail, version, major, maker)
-select -n, '', repeat(md5(n::text), 32), false, 0, 0, '' from generate_series(1, 120) n;
+select -n, '', repeat(md5(n::pg_catalog.text), 32), false, 0, 0, '' from generate_series(1, 120) n;
 delete from mbus4.selector where maker = '';
 
 insert into mbus4.queue (qname, consumers_cnt, kind) values ('dmq', 1, 'dmq');

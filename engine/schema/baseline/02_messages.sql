@@ -26,7 +26,7 @@ create table mbus4.message (
     after         text[] collate "C",
     primary key (consumer_id, available_at, id),
     -- Who posts what is no JSON gets the error, and none of those who read it.
-    check (jsonb_typeof((headers operator({{.Bound}}.->) 'json.payload'::text)::jsonb) <> '')
+    check (jsonb_typeof((headers operator({{.Bound}}.->) 'json.payload'::pg_catalog.text)::pg_catalog.jsonb) <> '')
 ) with (
     fillfactor = 100,
     -- Vacuum whenever it looks, at full speed, indexes always, whatever the size of the backlog.
@@ -78,6 +78,6 @@ create sequence mbus4.hint_{{.}} as bigint minvalue 0 start 0;
 -- A plan made while the table is tiny reads all of it, and a prepared statement may keep such a plan
 -- after a backlog has come. Some pages that stay make the index the cheapest way from the start.
 insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
-select -n, 0, '-infinity', now(), n::text, {{.Bound}}.hstore('', repeat(md5(n::text), 32))
+select -n, 0, '-infinity', now(), n::pg_catalog.text, {{.Bound}}.hstore('', repeat(md5(n::pg_catalog.text), 32))
 from generate_series(1, 400) n;
 delete from mbus4.message;

@@ -11,11 +11,11 @@ create function mbus4.places_of_iid(iid text, out queue text, out available_at t
 language sql stable parallel safe rows 1
 as $$
     select pg_catalog.left(iid, -(pg_catalog.length(n) + 2 + pg_catalog.length(pg_catalog.current_database()))),
-           timestamptz 'epoch' + pg_catalog.left(n, 16)::bigint::float8 * interval '1 microsecond',
+           pg_catalog.timestamptz 'epoch' + pg_catalog.left(n, 16)::bigint::pg_catalog.float8 * interval '1 microsecond',
            pg_catalog.substr(n, 17)::bigint
     from pg_catalog.substring(iid, '[.]([1-9][0-9]{15}[1-9][0-9]{0,17})$') n
     where pg_catalog.right(iid, pg_catalog.length(n) + 2 + pg_catalog.length(pg_catalog.current_database()))
-        = '.' || pg_catalog.current_database()::text || '.' || n
+        = '.' || pg_catalog.current_database()::pg_catalog.text || '.' || n
 $$;
 
 -- Of a message that cannot be delivered yet: whether that is because somebody has a lease on it. What was delayed by who posted it or by
@@ -50,7 +50,7 @@ create function mbus4.awaits_delivery(iids text[]) returns boolean
 language plpgsql stable parallel safe
 as $$
 declare
-    mbus4_iid text;
+    mbus4_iid pg_catalog.text;
 begin
     foreach mbus4_iid in array coalesce($1, '{}') loop
         if exists (select from mbus4.message m
@@ -79,7 +79,7 @@ $$;
 create function mbus4.iid_of(iid text, queue text, available_at timestamptz, id bigint) returns text
 language sql stable
 as $$
-    select coalesce($1, $2 || '.' || pg_catalog.current_database()::text || '.' || (extract(epoch from $3) * 1000000::numeric)::bigint::text || $4::text)
+    select coalesce($1, $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || (extract(epoch from $3) * 1000000::numeric)::bigint::pg_catalog.text || $4::pg_catalog.text)
 $$;
 
 -- A time as a text, whatever the session's DateStyle is: what ISO makes of it. Where that is the DateStyle, a cast is cheaper. The
@@ -94,10 +94,10 @@ $$;
 create function mbus4.base_headers(queue text, added timestamptz) returns {{.Hstore}}.hstore
 language sql stable
 as $$
-    select {{.Bound}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', $1,
-               'seenby', array[pg_catalog.current_database()::text]::text,
+    select {{.Bound}}.hstore(array['source_db', pg_catalog.current_database()::pg_catalog.text, 'destination_queue', $1,
+               'seenby', array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                'enqueue_time',
-               case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then $2::timestamp::text else mbus4.time_text($2::timestamp) end])
+               case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then $2::timestamp::pg_catalog.text else mbus4.time_text($2::timestamp) end])
 $$;
 
 -- The queue that the message comes from is its destination; what lies in dmq keeps the one with which it came, if any. See

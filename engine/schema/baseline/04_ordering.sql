@@ -22,7 +22,7 @@ alter table mbus4.waiting
 
 -- Some pages that stay, as for mbus4.message; and to fetch ten rows by their addresses must look cheaper than to read
 -- an empty table.
-insert into mbus4.waiting (dep, consumer_id, id) select repeat(md5(n::text), 20), 0, -n from generate_series(1, 1000) n;
+insert into mbus4.waiting (dep, consumer_id, id) select repeat(md5(n::pg_catalog.text), 20), 0, -n from generate_series(1, 1000) n;
 delete from mbus4.waiting;
 
 -- The addresses of messages that wait for one of these iids and for nothing else that is still there: a hundred

@@ -15,7 +15,7 @@ create function mbus4.count_selector_error(consumer bigint, message bigint) retu
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    select greatest(nextval(format('mbus4.selector_errors_%s', s.slot)::regclass), setval(format('mbus4.selector_message_%s', s.slot)::regclass, $2))
+    select greatest(nextval(format('mbus4.selector_errors_%s', s.slot)::pg_catalog.regclass), setval(format('mbus4.selector_message_%s', s.slot)::pg_catalog.regclass, $2))
     from mbus4.selector_slot s
     where s.consumer_id = $1
 $$;
@@ -28,11 +28,11 @@ language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
     select c.qname, c.name, c.selector, e.errors,
-           case when e.errors > 0 then pg_sequence_last_value(format('mbus4.selector_message_%s', s.slot)::regclass) end
+           case when e.errors > 0 then pg_sequence_last_value(format('mbus4.selector_message_%s', s.slot)::pg_catalog.regclass) end
     from mbus4.consumer c
     left join mbus4.selector_slot s on s.consumer_id = c.id
     cross join lateral (
-        select case when s.slot is not null then coalesce(pg_sequence_last_value(format('mbus4.selector_errors_%s', s.slot)::regclass), 0) - s.base end as errors
+        select case when s.slot is not null then coalesce(pg_sequence_last_value(format('mbus4.selector_errors_%s', s.slot)::pg_catalog.regclass), 0) - s.base end as errors
         offset 0
     ) e
     where c.selector_id is not null

@@ -26,16 +26,16 @@ set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-    mbus4_passed constant text[] := pg_catalog.array_append($9, $1);
-    mbus4_after constant text[] := case when $1 <> 'dmq' and pg_catalog.cardinality($7) > 0 then $7 end;
+    mbus4_passed constant pg_catalog.text[] := pg_catalog.array_append($9, $1);
+    mbus4_after constant pg_catalog.text[] := case when $1 <> 'dmq' and pg_catalog.cardinality($7) > 0 then $7 end;
     mbus4_waits constant boolean := $8 and $1 <> 'dmq';
     mbus4_id constant bigint := case
         when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext($1) & 63) then pg_catalog.nextval('mbus4.post_id')
         when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end;
-    mbus4_added constant timestamptz := pg_catalog.clock_timestamp();
-    mbus4_at constant timestamptz := case when $1 = 'dmq' then mbus4_added else greatest($2, mbus4_added) end;
-    mbus4_iid constant text := case when mbus4_after is not null or mbus4_at >= '2200-01-01Z'
-                                    then $1 || '.' || pg_catalog.current_database()::text || '.' || mbus4_id::text end;
+    mbus4_added constant pg_catalog.timestamptz := pg_catalog.clock_timestamp();
+    mbus4_at constant pg_catalog.timestamptz := case when $1 = 'dmq' then mbus4_added else greatest($2, mbus4_added) end;
+    mbus4_iid constant pg_catalog.text := case when mbus4_after is not null or mbus4_at >= '2200-01-01Z'
+                                    then $1 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || mbus4_id::pg_catalog.text end;
 begin
     with stored as (
         insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
@@ -66,7 +66,7 @@ language plpgsql volatile cost 1
 as $$
 declare
     mbus4_row mbus4.qt_model;
-    mbus4_condition text;
+    mbus4_condition pg_catalog.text;
     mbus4_said int;
     mbus4_met boolean := true;
 begin
@@ -75,10 +75,10 @@ begin
     elsif ($1).selector_id is not null then
         select s.condition into mbus4_condition from mbus4.selector s where s.id = ($1).selector_id;
         mbus4_row := row($3, $4::timestamp,
-            coalesce($5, $2 || '.' || pg_catalog.current_database()::text || '.' || case
-                when $2 = 'dmq' then (extract(epoch from $4) * 1000000::numeric)::bigint::text
+            coalesce($5, $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
+                when $2 = 'dmq' then (extract(epoch from $4) * 1000000::numeric)::bigint::pg_catalog.text
                 when $6 >= '2200-01-01Z' then ''
-                else (extract(epoch from greatest($6, $4)) * 1000000::numeric)::bigint::text end || $3::text),
+                else (extract(epoch from greatest($6, $4)) * 1000000::numeric)::bigint::pg_catalog.text end || $3::pg_catalog.text),
             coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator({{.Bound}}.||) coalesce($8, ''), $9, $10);
         if mbus4_condition is not null then
             execute 'select ' || mbus4_condition || ' from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until, ($1).expires, ($1).received,'
@@ -95,7 +95,7 @@ begin
                 hint = 'Let a trigger put it straight into the queue where it is wanted.';
         end if;
         perform mbus4.copy_to(($1).target, $6, $7,
-            {{.Bound}}.hstore('enqueue_time'::text, mbus4.base_headers($2, $4) operator({{.Bound}}.->) 'enqueue_time'::text) operator({{.Bound}}.||) coalesce($8, ''),
+            {{.Bound}}.hstore('enqueue_time'::pg_catalog.text, mbus4.base_headers($2, $4) operator({{.Bound}}.->) 'enqueue_time'::pg_catalog.text) operator({{.Bound}}.||) coalesce($8, ''),
             $9, $10, $11, $12, coalesce($13, array[$2]));
     end if;
     return case when exists (select from mbus4.queue q where q.qname = $2) then false end;

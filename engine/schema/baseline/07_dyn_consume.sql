@@ -47,9 +47,9 @@ as $$
                    mbus4.headers_of(%1$L, m.mbus4_added, m.mbus4_headers) as headers, m.mbus4_properties as properties, m.mbus4_data as data
         ) t
         where m.mbus4_consumer_id = %2$s
-          and (m.mbus4_available_at, m.mbus4_id) >= (%3$L::timestamptz, 0)
-          and m.mbus4_available_at <= %4$L::timestamptz
-          and (case when m.mbus4_expires <= %4$L::timestamptz and %2$s <> 1 then null
+          and (m.mbus4_available_at, m.mbus4_id) >= (%3$L::pg_catalog.timestamptz, 0)
+          and m.mbus4_available_at <= %4$L::pg_catalog.timestamptz
+          and (case when m.mbus4_expires <= %4$L::pg_catalog.timestamptz and %2$s <> 1 then null
                     when (%7$s%5$s%7$s) then 0 end) is not null
         order by m.mbus4_available_at, m.mbus4_id
         limit %6$s + pg_catalog.pg_is_in_recovery()::int
@@ -57,14 +57,14 @@ as $$
         select pg_catalog.array_to_tsvector(array[t.ctid::pg_catalog.text])
         from mbus4.message t
         where t.consumer_id = %2$s
-          and (t.available_at, t.id) >= (%3$L::timestamptz, 0)
-          and t.available_at <= %4$L::timestamptz
-          and (case when t.expires <= %4$L::timestamptz and %2$s <> 1 then null
+          and (t.available_at, t.id) >= (%3$L::pg_catalog.timestamptz, 0)
+          and t.available_at <= %4$L::pg_catalog.timestamptz
+          and (case when t.expires <= %4$L::pg_catalog.timestamptz and %2$s <> 1 then null
                     when (%7$s%5$s%7$s) then 0 end) is not null
         order by t.available_at, t.id
         limit %6$s + pg_catalog.pg_is_in_recovery()::int
         $mbus4$ end,
-        $1, $2, pg_catalog.btrim(pg_catalog.to_json($3)::text, '"'), pg_catalog.btrim(pg_catalog.to_json($4)::text, '"'), coalesce(nullif(pg_catalog.btrim($5, E' \t\r\n'), ''), 'true'), $6, E'\n') end
+        $1, $2, pg_catalog.btrim(pg_catalog.to_json($3)::pg_catalog.text, '"'), pg_catalog.btrim(pg_catalog.to_json($4)::pg_catalog.text, '"'), coalesce(nullif(pg_catalog.btrim($5, E' \t\r\n'), ''), 'true'), $6, E'\n') end
 $$;
 
 -- What that query gives: pg_catalog.ts_stat is how an expression runs a text of SQL, and only reads.
@@ -72,5 +72,5 @@ create function mbus4.candidates(queue text, consumer_id bigint, low timestamptz
 returns tid[]
 language sql volatile
 as $$
-    select array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql($1, $2, $3, $4, $5, $6)) w)
+    select array(select w.word::pg_catalog.text::pg_catalog.tid from pg_catalog.ts_stat(mbus4.candidates_sql($1, $2, $3, $4, $5, $6)) w)
 $$;

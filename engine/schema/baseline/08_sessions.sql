@@ -21,7 +21,7 @@ as $$
            and l.database = (select d.oid from pg_database d where d.datname = current_database())
          limit 1)
         union all
-        select (('x' || left(gen_random_uuid()::text, 8))::bit(32)::bigint & 2147483646) + 1
+        select (('x' || left(gen_random_uuid()::pg_catalog.text, 8))::bit(32)::bigint & 2147483646) + 1
         from generate_series(1, 1000)
     ) m
     where pg_try_advisory_lock_shared(1835169139, m.mark::int)
@@ -64,7 +64,7 @@ set search_path = pg_catalog, pg_temp
 as $$
     with q as (
         insert into mbus4.queue (qname, consumers_cnt, kind, owner, owner_role, owner_started)
-        select 'temp.' || md5(gen_random_uuid()::text) || '.' || nextval('mbus4.message_id'), 1, 'temp',
+        select 'temp.' || md5(gen_random_uuid()::pg_catalog.text) || '.' || nextval('mbus4.message_id'), 1, 'temp',
                mbus4.mark_session(), a.usesysid, a.backend_start
         from (select) one
         left join pg_stat_get_activity(pg_backend_pid()) a on true
@@ -84,9 +84,9 @@ language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
     with source as materialized (
-        select q.id, coalesce(q.qname, left(format('mbus4-error %s 42704 queue %s does not exist', $3, coalesce('"' || $1 || '"', 'null')), 2000)::int::text) as name,
+        select q.id, coalesce(q.qname, left(format('mbus4-error %s 42704 queue %s does not exist', $3, coalesce('"' || $1 || '"', 'null')), 2000)::int::pg_catalog.text) as name,
                s.id as selector_id, s.headers, s.properties, s.data,
-               case when btrim($2, E' \t\r\n') <> '' and s.id is null then mbus4.no_selector($3::text, $2) end as unknown,
+               case when btrim($2, E' \t\r\n') <> '' and s.id is null then mbus4.no_selector($3::pg_catalog.text, $2) end as unknown,
                -- Each is asked, and may get a copy, at each post.
                case when (select count(*) from (select from mbus4.consumer c where c.qname = q.qname and c.target is not null limit 1000) t) = 1000
                     then left(format('mbus4-error %s 54000 queue "%s" has 1000 triggers and temporary consumers, and no room for more of these', $3, q.qname), 2000)::int end as full_up

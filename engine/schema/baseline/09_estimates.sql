@@ -20,7 +20,7 @@ as $$
         when coalesce(pg_catalog.max(n.counted), 0) < 1000 then coalesce(pg_catalog.max(n.counted), 0)
         else greatest(1000, (
             select (pg_catalog.max(s.seen)::numeric / (least(100, 20000.0 / greatest(p.pages, 1)::numeric) / 100::numeric))::bigint
-            from (select pg_catalog.pg_relation_size('mbus4.message'::regclass) / pg_catalog.current_setting('block_size')::bigint as pages) p
+            from (select pg_catalog.pg_relation_size('mbus4.message'::pg_catalog.regclass) / pg_catalog.current_setting('block_size')::bigint as pages) p
             cross join lateral (
                 select pg_catalog.count(*) as seen
                 from mbus4.message m tablesample system (least(100, 20000.0 / greatest(p.pages, 1)::numeric)) repeatable (0)
@@ -38,7 +38,7 @@ as $$
                     limit 1000
                 ) x) as counted
         from (
-            select c.id, pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::text)::regclass), 0)::float8 / 1000000.0::float8) as low
+            select c.id, pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::pg_catalog.text)::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8) as low
             from mbus4.consumer c
             where c.qname = pg_catalog.lower($1 collate "C") and c.target is null
             offset 0

@@ -39,7 +39,7 @@ alter table mbus4.work_queue
     alter column next_attempt_at set statistics 0,
     alter column fresh set statistics 0;
 insert into mbus4.work_queue (id, payload) overriding system value
-select -n, pg_catalog.to_jsonb(repeat(md5(n::text), 32)) from generate_series(1, 400) n;
+select -n, pg_catalog.to_jsonb(repeat(md5(n::pg_catalog.text), 32)) from generate_series(1, 400) n;
 delete from mbus4.work_queue;
 
 -- What get_next_message yields.

@@ -77,7 +77,7 @@ alter table mbus4.semaphore_change
     alter column semaphore_id set statistics 0;
 
 -- Some pages that stay, as for mbus4.message.
-insert into mbus4.semaphore (id, key) select -n, repeat(md5(n::text), 30) from generate_series(1, 400) n;
+insert into mbus4.semaphore (id, key) select -n, repeat(md5(n::pg_catalog.text), 30) from generate_series(1, 400) n;
 delete from mbus4.semaphore;
 insert into mbus4.semaphore_task (semaphore_id, task_id, priority, arrival) select 0, -n, 0, -n from generate_series(1, 10000) n;
 delete from mbus4.semaphore_task;

@@ -31,7 +31,7 @@ alter table mbus4.schedule
 
 {{.Check}}
 
-insert into mbus4.schedule (name, cron, timezone, qname) select n::text, repeat(md5(n::text), 32), '', '' from generate_series(1, 200) n;
+insert into mbus4.schedule (name, cron, timezone, qname) select n::pg_catalog.text, repeat(md5(n::pg_catalog.text), 32), '', '' from generate_series(1, 200) n;
 delete from mbus4.schedule where timezone = '';
 
 -- A schedule belongs to who made it. Members of that role may change and drop it, those of mbus4_admin may drop it, and anybody one whose role is gone. Who

@@ -16,5 +16,5 @@ alter table mbus4.unique_post
     alter column key set statistics 0,
     alter column until set statistics 0,
     alter column iid set statistics 0;
-insert into mbus4.unique_post (queue, key, until) select '', repeat(md5(n::text), 32), '-infinity' from generate_series(1, 200) n;
+insert into mbus4.unique_post (queue, key, until) select '', repeat(md5(n::pg_catalog.text), 32), '-infinity' from generate_series(1, 200) n;
 delete from mbus4.unique_post where queue = '';

@@ -7,10 +7,10 @@
 create function mbus4.is_open(xmax xid, base bigint, open xid[]) returns boolean
 language sql volatile
 as $$
-    select case when $1 = '0'::xid then false
-                when $2 + ((($1::text::bigint - $2 + 2147483648) & 4294967295) - 2147483648) <= 2 then false
-                when $2 + ((($1::text::bigint - $2 + 2147483648) & 4294967295) - 2147483648) < $2 or pg_catalog.age($1) > 0
-                    then coalesce(pg_catalog.pg_xact_status(($2 + ((($1::text::bigint - $2 + 2147483648) & 4294967295) - 2147483648))::text::xid8) = 'in progress', false)
+    select case when $1 = '0'::pg_catalog.xid then false
+                when $2 + ((($1::pg_catalog.text::bigint - $2 + 2147483648) & 4294967295) - 2147483648) <= 2 then false
+                when $2 + ((($1::pg_catalog.text::bigint - $2 + 2147483648) & 4294967295) - 2147483648) < $2 or pg_catalog.age($1) > 0
+                    then coalesce(pg_catalog.pg_xact_status(($2 + ((($1::pg_catalog.text::bigint - $2 + 2147483648) & 4294967295) - 2147483648))::pg_catalog.text::pg_catalog.xid8) = 'in progress', false)
                 else $1 = any($3) end
 $$;
 
@@ -50,15 +50,15 @@ set jit = off
 as $$
     with sampled as materialized (
         select least(100, 20000.0 / greatest(p.pages, 1)) as percent, p.pages <= 200 as whole, clock_timestamp() as now,
-               pg_snapshot_xmax(pg_current_snapshot())::text::bigint as base,
+               pg_snapshot_xmax(pg_current_snapshot())::pg_catalog.text::bigint as base,
                array(select l.transactionid from pg_locks l where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted) as open,
                exists (
                    select from pg_locks l
-                   where l.relation = 'mbus4.message'::regclass and l.database = (select d.oid from pg_database d where d.datname = current_database())
+                   where l.relation = 'mbus4.message'::pg_catalog.regclass and l.database = (select d.oid from pg_database d where d.datname = current_database())
                      and l.mode <> 'AccessShareLock' and l.granted and l.pid is distinct from pg_backend_pid()
                ) as used,
                least(100, greatest(10, 10000 / greatest((select count(*) from mbus4.consumer c where c.target is null), 1))) as few
-        from (select pg_relation_size('mbus4.message'::regclass) / current_setting('block_size')::int as pages) p
+        from (select pg_relation_size('mbus4.message'::pg_catalog.regclass) / current_setting('block_size')::int as pages) p
     ), counted as materialized (
         select n.consumer_id, n.state, n.messages as sampled, (n.messages * 100 / s.percent)::bigint as messages, n.first
         from (
@@ -87,7 +87,7 @@ as $$
     ), told as materialized (
         select c.id, c.qname, c.name, c.selector, c.paused is not null as paused,
                case when not s.whole
-                   then to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::text)::regclass), 0)::float8 / 1000000.0::float8) end as low,
+                   then to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::pg_catalog.text)::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8) end as low,
                coalesce(n.ready, 0) as ready, coalesce(n.delayed, 0) as delayed, coalesce(n.waiting, 0) as waiting, coalesce(n.leased, 0) as leased,
                coalesce(n.held, 0) as held, n.oldest_ready, coalesce(n.sampled, 0) > s.few as many
         from sampled s
@@ -230,14 +230,14 @@ as $$
     ), own as materialized (
         select l.transactionid, l.virtualtransaction, l.pid from locked l where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock'
     ), asked as materialized (
-        select mbus4.is_open($1, pg_snapshot_xmax(pg_current_snapshot())::text::bigint, array(select o.transactionid from own o)) as held
+        select mbus4.is_open($1, pg_snapshot_xmax(pg_current_snapshot())::pg_catalog.text::bigint, array(select o.transactionid from own o)) as held
     ), holder as materialized (
         select o.virtualtransaction, o.pid from own o, asked a where a.held and o.transactionid = $1
         union all
         select min(l.virtualtransaction), min(l.pid)
         from locked l, asked a
         where a.held and not exists (select from own o where o.transactionid = $1)
-          and l.locktype = 'relation' and l.relation = 'mbus4.message'::regclass and l.mode in ('RowShareLock', 'RowExclusiveLock')
+          and l.locktype = 'relation' and l.relation = 'mbus4.message'::pg_catalog.regclass and l.mode in ('RowShareLock', 'RowExclusiveLock')
           and l.database = (select d.oid from pg_database d where d.datname = current_database())
           and exists (select from own o where o.virtualtransaction = l.virtualtransaction and age(o.transactionid) > age($1))
         having count(distinct l.virtualtransaction) = 1
@@ -278,14 +278,14 @@ as $$
                when 'expired' then 'it is about to be removed'
                when 'held' then coalesce('the prepared transaction "' || h.gid || '" has it', 'an open transaction has consumed or locked it')
                when 'paused' then 'since ' || c.paused || '; mbus4.resume_queue(''' || c.qname || ''') lets the consumers go on'
-               when 'leased' then 'attempt ' || (m.headers operator({{.Bound}}.->) 'retry.attempt'::text)
+               when 'leased' then 'attempt ' || (m.headers operator({{.Bound}}.->) 'retry.attempt'::pg_catalog.text)
                when 'waiting' then case when w.waits_for = '{}' then 'it is about to be woken' else 'the messages in waits_for come first' end
-               when 'dead' then coalesce(m.headers operator({{.Bound}}.->) 'dmq.error'::text, 'it lies in dmq until somebody consumes it')
+               when 'dead' then coalesce(m.headers operator({{.Bound}}.->) 'dmq.error'::pg_catalog.text, 'it lies in dmq until somebody consumes it')
                when 'ready' then (
-                   select case when count(*) > 100 then 'more than 100' else count(*)::text end || ' before it'
+                   select case when count(*) > 100 then 'more than 100' else count(*)::pg_catalog.text end || ' before it'
                    from (
                        select from mbus4.message o
-                       where o.consumer_id = m.consumer_id and o.available_at >= to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::text)::regclass), 0)::float8 / 1000000.0::float8)
+                       where o.consumer_id = m.consumer_id and o.available_at >= to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::pg_catalog.text)::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8)
                          and (o.available_at, o.id) < (m.available_at, m.id)
                        order by o.available_at, o.id
                        limit 101
@@ -361,11 +361,11 @@ as $$
         select c.id, c.qname, a.id as of, a.qname as queue, a.name as consumer, a.now,
                case when $3 in ('delayed', 'leased') then a.now
                     when $3 = 'waiting' then 'infinity'
-                    else to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::text)::regclass), 0)::float8 / 1000000.0::float8) end as first,
+                    else to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128::bigint)::pg_catalog.text)::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8) end as first,
                case when $3 in ('delayed', 'leased') then '294276-12-31 23:59:59.999999Z' -- the last one before infinity
                     when $3 = 'ready' then a.now
-                    else 'infinity' end::timestamptz as last,
-               coalesce($4, 100) + 10000::bigint as most, pg_snapshot_xmax(pg_current_snapshot())::text::bigint as base,
+                    else 'infinity' end::pg_catalog.timestamptz as last,
+               coalesce($4, 100) + 10000::bigint as most, pg_snapshot_xmax(pg_current_snapshot())::pg_catalog.text::bigint as base,
                array(select l.transactionid from pg_locks l where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted) as open
         from asked a
         join mbus4.consumer c on c.id = case when $3 = 'dead' then 1 else a.id end
@@ -391,8 +391,8 @@ as $$
         ) m
         where ($3 is null or m.shown = $3)
           and ($3 is distinct from 'dead' or p.of = 1
-               or m.headers operator({{.Bound}}.->) 'destination'::text = p.queue
-                  and coalesce(m.headers operator({{.Bound}}.->) 'dmq.consumer'::text, 'default') = p.consumer)
+               or m.headers operator({{.Bound}}.->) 'destination'::pg_catalog.text = p.queue
+                  and coalesce(m.headers operator({{.Bound}}.->) 'dmq.consumer'::pg_catalog.text, 'default') = p.consumer)
         limit coalesce($4, 100)
     ), holders as materialized (
         select s.holder, h.pid, h.username, h.application, h.gid, h.since
@@ -404,9 +404,9 @@ as $$
             s.shown,
             case when s.shown = 'held' then h.since when s.shown in ('ready', 'dead') then s.available_at when s.shown in ('delayed', 'waiting') then s.added end,
             case when s.shown in ('delayed', 'leased') then s.available_at else s.expires end,
-            case when s.shown = 'held' then 'the prepared transaction "' || h.gid || '" has it' when s.shown = 'dead' then s.headers operator({{.Bound}}.->) 'dmq.error'::text end,
+            case when s.shown = 'held' then 'the prepared transaction "' || h.gid || '" has it' when s.shown = 'dead' then s.headers operator({{.Bound}}.->) 'dmq.error'::pg_catalog.text end,
             case when s.shown = 'waiting' then s.after end,
-            case when s.headers operator({{.Bound}}.->) 'retry.attempt'::text ~ '^[0-9]{1,8}$' then s.headers operator({{.Bound}}.->) 'retry.attempt'::text end::int,
+            case when s.headers operator({{.Bound}}.->) 'retry.attempt'::pg_catalog.text ~ '^[0-9]{1,8}$' then s.headers operator({{.Bound}}.->) 'retry.attempt'::pg_catalog.text end::int,
             h.pid, h.username, h.application, s.added, mbus4.headers_of(s.place, s.added, s.headers), s.properties, s.data
      from shown s
      left join holders h on h.holder = s.holder and s.shown = 'held'
@@ -442,7 +442,7 @@ select w.over, s.at as since,
        case when n.posted >= s.posted then round(((n.posted - s.posted) / extract(epoch from n.now - s.at))::numeric, 1) end as posted_per_second,
        case when n.removed >= s.removed then round(((n.removed - s.removed) / extract(epoch from n.now - s.at))::numeric, 1) end as removed_per_second
 from (
-    select clock_timestamp() as now, pg_stat_get_tuples_inserted('mbus4.message'::regclass) as posted, pg_stat_get_tuples_deleted('mbus4.message'::regclass) as removed
+    select clock_timestamp() as now, pg_stat_get_tuples_inserted('mbus4.message'::pg_catalog.regclass) as posted, pg_stat_get_tuples_deleted('mbus4.message'::pg_catalog.regclass) as removed
     offset 0
 ) n
 cross join (values (interval '1 minute'), (interval '5 minutes'), (interval '15 minutes')) w (over)

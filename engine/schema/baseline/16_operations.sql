@@ -16,7 +16,7 @@ create table mbus4.audit (
     consumer    text check (octet_length(consumer) <= 1000),
     selector    text check (octet_length(selector) <= 65536),
     messages    bigint,
-    details     jsonb check (octet_length(details::text) <= 65536)
+    details     jsonb check (octet_length(details::pg_catalog.text) <= 65536)
 );
 create index audit_at on mbus4.audit (at);
 
@@ -128,7 +128,7 @@ language sql stable parallel safe
 set search_path = pg_catalog, pg_temp
 set standard_conforming_strings = on
 as $$
-    select case when $1 ~ '^\s*\{\s*(("([^"\\]|\\.)*"|[^",{}\\\s]([^",{}\\]*[^",{}\\\s])?)\s*(,\s*("([^"\\]|\\.)*"|[^",{}\\\s]([^",{}\\]*[^",{}\\\s])?)\s*)*)?\}\s*$' then $1::text[] end
+    select case when $1 ~ '^\s*\{\s*(("([^"\\]|\\.)*"|[^",{}\\\s]([^",{}\\]*[^",{}\\\s])?)\s*(,\s*("([^"\\]|\\.)*"|[^",{}\\\s]([^",{}\\]*[^",{}\\\s])?)\s*)*)?\}\s*$' then $1::pg_catalog.text[] end
 $$;
 
 -- From where dead messages are looked for: behind the hint, as consuming does.
@@ -136,7 +136,7 @@ create function mbus4.first_dead(since timestamptz) returns timestamptz
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-    select greatest($1, to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, 1)::text)::regclass), 0)::float8 / 1000000.0::float8))
+    select greatest($1, to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, 1)::pg_catalog.text)::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8))
     from mbus4.consumer c
     where c.id = 1
 $$;

@@ -14,7 +14,7 @@ select m.id, m.added::timestamp as added, mbus4.iid_of(m.iid, 'dmq', m.available
        coalesce(m.received, '{}') as received, mbus4.headers_of('dmq', m.added, m.headers) as headers, m.properties, m.data
 from mbus4.message m
 where m.consumer_id = (select c.id from mbus4.consumer c where c.qname = 'dmq' and c.name = 'default')
-  and m.available_at >= (select to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || (select coalesce(c.hint, 1)::text from mbus4.consumer c where c.id = 1))::regclass), 0)::float8 / 1000000.0::float8))
+  and m.available_at >= (select to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || (select coalesce(c.hint, 1)::pg_catalog.text from mbus4.consumer c where c.id = 1))::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8))
 offset 0;
 
 -- A rule that turns an insert into a view into a post must insert something, so that the client is told

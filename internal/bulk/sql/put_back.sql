@@ -4,7 +4,7 @@
 -- log is written.
 with dead as materialized (
     select m.*
-    from unnest($1::timestamptz[], $2::bigint[]) p (at, id)
+    from unnest($1::pg_catalog.timestamptz[], $2::bigint[]) p (at, id)
     cross join lateral (
         select m.ctid as place, m.*
         from mbus4.message m
@@ -13,17 +13,17 @@ with dead as materialized (
     ) m
 ), named as materialized (
     select d.*,
-           coalesce($3::text, d.headers operator(mbus4_hstore.->) 'destination'::text) as queue,
-           case when $3::text is null then d.headers operator(mbus4_hstore.->) 'dmq.consumer'::text else $4::text end as consumer,
-           coalesce(d.headers operator(mbus4_hstore.->) 'dmq.iid'::text, mbus4.iid_of(d.iid, 'dmq', d.available_at, d.id)) as own_iid,
+           coalesce($3::pg_catalog.text, d.headers operator(mbus4_hstore.->) 'destination'::pg_catalog.text) as queue,
+           case when $3::pg_catalog.text is null then d.headers operator(mbus4_hstore.->) 'dmq.consumer'::pg_catalog.text else $4::pg_catalog.text end as consumer,
+           coalesce(d.headers operator(mbus4_hstore.->) 'dmq.iid'::pg_catalog.text, mbus4.iid_of(d.iid, 'dmq', d.available_at, d.id)) as own_iid,
            d.headers operator(mbus4_hstore.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first', 'retry.last', 'retry.error'] as kept,
-           nullif(d.headers operator(mbus4_hstore.->) 'seenby'::text, array[current_database()::text]::text) as seen,
-           d.headers operator(mbus4_hstore.->) 'consume_after'::text as wanted
+           nullif(d.headers operator(mbus4_hstore.->) 'seenby'::pg_catalog.text, array[current_database()::pg_catalog.text]::pg_catalog.text) as seen,
+           d.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text as wanted
     from dead d
 ), sound as materialized (
     select n.*, nullif(mbus4.array_of(n.wanted), '{}') as deps,
-           case when n.seen is null then n.kept operator(mbus4_hstore.-) 'seenby'::text
-                else n.kept operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, array_append(mbus4.array_of(n.seen), current_database()::text)::text) end as now_headers
+           case when n.seen is null then n.kept operator(mbus4_hstore.-) 'seenby'::pg_catalog.text
+                else n.kept operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::pg_catalog.text, array_append(mbus4.array_of(n.seen), current_database()::pg_catalog.text)::pg_catalog.text) end as now_headers
     from named n
     where n.queue <> 'dmq' and (n.expires is null or n.expires > statement_timestamp()) and exists (select from mbus4.queue q where q.qname = n.queue)
       and (n.seen is null or mbus4.array_of(n.seen) is not null) and (n.wanted is null or mbus4.array_of(n.wanted) is not null)

@@ -38,7 +38,7 @@ with put as materialized (
     returning id
 ), again as ( -- another consumer's has died under the iid meanwhile
     insert into mbus4.message (id, consumer_id, available_at, added, delayed_until, expires, headers, properties, data)
-    select t.new, 1, t.now, t.added, t.delayed_until, t.expires, t.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('dmq.iid'::text, t.iid), t.properties, t.data
+    select t.new, 1, t.now, t.added, t.delayed_until, t.expires, t.headers operator(mbus4_hstore.||) mbus4_hstore.hstore('dmq.iid'::pg_catalog.text, t.iid), t.properties, t.data
     from timed t
     where t.new <> all(array(select f.id from first f))
 )

@@ -24,14 +24,14 @@ mbus4_call1_asked as materialized (
                     'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
                 ),
                 2000
-            )::int::text
+            )::int::pg_catalog.text
         ) as queue,
         case
             when q.kind = 'dmq'
                 then pg_catalog.left(
                     pg_catalog.format('mbus4-error 1 _session_secret_ 42809 queue "%s" has only the consumer "default"', q.qname),
                     2000
-                )::int::text
+                )::int::pg_catalog.text
             when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
             else pg_catalog.left(
                 pg_catalog.format(
@@ -39,7 +39,7 @@ mbus4_call1_asked as materialized (
                     coalesce('"' || q.cname || '"', 'null')
                 ),
                 2000
-            )::int::text
+            )::int::pg_catalog.text
         end as cname
     from mbus4_call1_args a
     left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.selector, 'UTF8')), 16))::bit(
@@ -92,12 +92,12 @@ mbus4_call1_checked as materialized (
                     (
                         'x' || pg_catalog.encode(
                             pg_catalog.convert_to(
-                                'm4 1 _session_secret_ ' || '00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id::text,
+                                'm4 1 _session_secret_ ' || '00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id::pg_catalog.text,
                                 'UTF8'
                             ),
                             'hex'
                         )
-                    )::varbit::text,
+                    )::pg_catalog.varbit::pg_catalog.text,
                     '01', E' \t'
                 )
             ) is not null
@@ -110,5 +110,5 @@ mbus4_call1_enforced as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as create_consumer from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as create_consumer from mbus4_call1_checked r)
 select (select "create_consumer" as "create_consumer" from mbus4_call1);

@@ -16,7 +16,7 @@ mbus4_call1_asked as materialized (
                     coalesce('"' || a.qname || '"', 'null')
                 ),
                 2000
-            )::int::text
+            )::int::pg_catalog.text
         end as name,
         case
             when a.ncons >= 1 then a.ncons
@@ -54,7 +54,7 @@ mbus4_call1_checked as materialized (
                         ),
                         'hex'
                     )
-                )::varbit::text,
+                )::pg_catalog.varbit::pg_catalog.text,
                 '01', E' \t'
             )
         ) is not null
@@ -68,5 +68,5 @@ mbus4_call1_consumers as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as create_queue from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as create_queue from mbus4_call1_checked r)
 select (select "create_queue" as "create_queue" from mbus4_call1);

@@ -20,8 +20,9 @@ mbus4_call1_posted as materialized (
         end as id,
         pg_catalog.clock_timestamp() as added,
         pg_catalog.lower(a.qname collate "C") as queue,
-        a.delayed_until::timestamptz as delayed_until,
-        a.expires::timestamptz as expires, a.properties, a.data as data
+        a.delayed_until::pg_catalog.timestamptz as delayed_until,
+        a.expires::pg_catalog.timestamptz as expires,
+        a.properties, a.data as data
     from mbus4_call1_args a
 ),
 mbus4_call1_stored as (
@@ -48,7 +49,7 @@ mbus4_call1_stored as (
                     )
                 end
         end,
-        mbus4.at_post_given_ffe28eaf(
+        mbus4.at_post_given_361e6977(
             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
             false
         ) is null
@@ -56,11 +57,12 @@ mbus4_call1_stored as (
 ),
 mbus4_call1 as (
     select p.n,
-        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
-            when p.added < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.added) * 1000000::float8)::bigint::text
-            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000::numeric)::bigint::text
+        p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
+            when p.added < '2038-01-01Z'
+                then (pg_catalog.date_part('epoch', p.added) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+            when p.added < '2200-01-01Z' then (extract(epoch from p.added) * 1000000::numeric)::bigint::pg_catalog.text
             else ''
-        end || p.id::text as post
+        end || p.id::pg_catalog.text as post
     from mbus4_call1_posted p
 )
 select "post" as "post"

@@ -17,7 +17,7 @@ mbus4_call1_posted as materialized (
         case
             when (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
                 then null
-            else mbus4.at_post_given_ffe28eaf(
+            else mbus4.at_post_given_361e6977(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
                 w.data, null, false
             )
@@ -34,8 +34,9 @@ mbus4_call1_posted as materialized (
             pg_catalog.clock_timestamp() as added,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.iid as given, a.headers as headers,
-            a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data as data
+            a.delayed_until::pg_catalog.timestamptz as delayed_until,
+            a.expires::pg_catalog.timestamptz as expires,
+            a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
@@ -51,7 +52,7 @@ mbus4_call1_stored as (
                     when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                     else p.added
                 end >= '2200-01-01Z'
-                    then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                    then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
             end
         ),
         p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -77,7 +78,7 @@ mbus4_call1_stored as (
                         )
                     end
             end,
-            mbus4.at_post_given_ffe28eaf(
+            mbus4.at_post_given_361e6977(
                 '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
                 null, false
             ) is null
@@ -87,11 +88,12 @@ mbus4_call1 as (
     select p.n,
         coalesce(
             p.done, p.given,
-            p.queue || '.' || pg_catalog.current_database()::text || '.' || case
-                when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+            p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
+                when p.at < '2038-01-01Z'
+                    then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                 else ''
-            end || p.id::text
+            end || p.id::pg_catalog.text
         ) as post
     from mbus4_call1_posted p
 )

@@ -6,17 +6,17 @@ select mbus4.run_on_orders('insert into done select ($1).iid')
 -- the server gets:
 do $mbus4$
 declare
-    mbus4_text text;
+    mbus4_text pg_catalog.text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
-    mbus4_error text;
+    mbus4_error pg_catalog.text;
     mbus4_stopped boolean := false;
     mbus4_retries constant boolean := exists (
         select
         from mbus4.consumer c
         where c.qname = pg_catalog.lower('orders' collate "C") and c.name = 'default' and c.max_attempts is not null and c.id <> 1
     );
-    mbus4_iid text;
+    mbus4_iid pg_catalog.text;
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
@@ -33,7 +33,9 @@ begin
     end if;
     begin
         for mbus4_message in
-        with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+        with mbus4_call_args (n, "qname", "cname", "amt") as (
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, 100
+        ),
         mbus4_call_taken as (
             delete from mbus4.message m
             where m.ctid = any(
@@ -43,9 +45,11 @@ begin
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
                                 coalesce(
-                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    pg_catalog.pg_sequence_last_value(
+                                        ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                                    ),
                                     0
-                                )::float8 / 1000000.0::float8
+                                )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                             ) as low
                         from (
                             select coalesce(
@@ -104,27 +108,29 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                             when d.available_at < '2200-01-01Z'
-                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || d.id::text
+                        end || d.id::pg_catalog.text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
                         pg_catalog.array_cat(
                             array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                'source_db',
+                                pg_catalog.current_database()::pg_catalog.text,
+                                'destination_queue',
                                 (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
                                 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
+                                array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                 'enqueue_time',
                                 case
                                     when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then d.added::timestamp::text
+                                        then d.added::timestamp::pg_catalog.text
                                     else mbus4.time_text(d.added::timestamp)
                                 end,
                                 'destination',
@@ -195,12 +201,12 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_cc665861(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                        select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                        select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                             (mbus4_message).headers
                                 operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
@@ -223,13 +229,15 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_ffe28eaf(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -246,8 +254,9 @@ begin
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
                                 a.iid as given, a.headers as headers,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data as data
+                                a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                                a.expires::pg_catalog.timestamptz as expires,
+                                a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -265,7 +274,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -292,7 +301,7 @@ begin
                                             )
                                         end
                                 end,
-                                mbus4.at_post_given_ffe28eaf(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -302,12 +311,13 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                                    when p.at < '2200-01-01Z'
+                                        then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || p.id::text
+                                end || p.id::pg_catalog.text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -324,7 +334,7 @@ begin
     end;
     if mbus4_stopped then
         with mbus4_call_args (n, "qname", "cname", "msgid") as (
-            select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
@@ -396,25 +406,27 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || d.id::text
+                                end || d.id::pg_catalog.text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
                                 pg_catalog.array_cat(
                                     array[
-                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                        array[pg_catalog.current_database()::text]::text,
+                                        'source_db',
+                                        pg_catalog.current_database()::pg_catalog.text,
+                                        'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                         'enqueue_time',
                                         case
                                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                then d.added::timestamp::text
+                                                then d.added::timestamp::pg_catalog.text
                                             else mbus4.time_text(d.added::timestamp)
                                         end,
                                         'destination', k.queue
@@ -448,12 +460,12 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_cc665861(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                     (mbus4_message).headers
                         operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
@@ -471,13 +483,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_ffe28eaf(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -494,8 +506,9 @@ begin
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
                         a.iid as given, a.headers as headers,
-                        a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data as data
+                        a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                        a.expires::pg_catalog.timestamptz as expires,
+                        a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w
@@ -513,7 +526,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -539,7 +552,7 @@ begin
                                     )
                                 end
                         end,
-                        mbus4.at_post_given_ffe28eaf(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -549,11 +562,12 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
+                            when p.at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || p.id::text
+                        end || p.id::pg_catalog.text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -561,7 +575,7 @@ begin
             from mbus4_call;
         end if;
     end if;
-    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::pg_catalog.text, true);
 end
 $mbus4$;
-select (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4) as "run_on_orders";
+select (pg_catalog.current_setting('mbus4.result_' || (1)::pg_catalog.text)::pg_catalog.int4) as "run_on_orders";

@@ -11,7 +11,7 @@ select mbus4.run_on_orders($1), mbus4.create_view('orders')
 select (
     case
         when pg_catalog.num_nonnulls(($1)::pg_catalog.text) >= 0
-            then (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4)
+            then (pg_catalog.current_setting('mbus4.result_' || (1)::pg_catalog.text)::pg_catalog.int4)
     end
 ) as "run_on_orders",
     (''::pg_catalog.void) as "create_view";

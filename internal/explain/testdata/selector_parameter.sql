@@ -89,7 +89,7 @@ mbus4_call1_checked as materialized (
                                 ),
                                 'hex'
                             )
-                        )::varbit::text,
+                        )::pg_catalog.varbit::pg_catalog.text,
                         '01', E' \t'
                     )
                 ) is not null
@@ -106,7 +106,7 @@ mbus4_call1_checked as materialized (
                                     ),
                                     'hex'
                                 )
-                            )::varbit::text,
+                            )::pg_catalog.varbit::pg_catalog.text,
                             '01', E' \t'
                         )
                     ) is not null
@@ -119,5 +119,5 @@ mbus4_call1_enforced as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as create_trigger from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as create_trigger from mbus4_call1_checked r)
 select (select "create_trigger" as "create_trigger" from mbus4_call1);

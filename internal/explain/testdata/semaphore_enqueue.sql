@@ -53,5 +53,5 @@ mbus4_call1_tasks as (
 mbus4_call1_told as (
     insert into mbus4.semaphore_change (semaphore_id, tasks) select t.semaphore_id, array[t.task_id] from mbus4_call1_tasks t
 ),
-mbus4_call1 as (select v.n, ''::void as semaphore_enqueue from mbus4_call1_asked v where v.ok is null)
+mbus4_call1 as (select v.n, ''::pg_catalog.void as semaphore_enqueue from mbus4_call1_asked v where v.ok is null)
 select (select "semaphore_enqueue" as "semaphore_enqueue" from mbus4_call1);

@@ -56,25 +56,27 @@ mbus4_call1 as (
                 d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
-                    d.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                    d.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                         when d.available_at < '2038-01-01Z'
-                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                         when d.available_at < '2200-01-01Z'
-                            then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                            then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                         else ''
-                    end || d.id::text
+                    end || d.id::pg_catalog.text
                 ) collate pg_catalog."default",
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, '{}'),
                 mbus4_hstore.hstore(
                     pg_catalog.array_cat(
                         array[
-                            'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
-                            array[pg_catalog.current_database()::text]::text,
+                            'source_db',
+                            pg_catalog.current_database()::pg_catalog.text,
+                            'destination_queue', d.queue, 'seenby',
+                            array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                             'enqueue_time',
                             case
                                 when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                    then d.added::timestamp::text
+                                    then d.added::timestamp::pg_catalog.text
                                 else mbus4.time_text(d.added::timestamp)
                             end,
                             'destination', d.queue

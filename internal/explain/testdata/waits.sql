@@ -18,7 +18,12 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                        coalesce(
+                            pg_catalog.pg_sequence_last_value(
+                                ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                            ),
+                            0
+                        )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                     ) as low
                 from (
                     select coalesce(
@@ -66,26 +71,29 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('q')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                pg_catalog.lower((('q')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue',
                         pg_catalog.lower((('q')::pg_catalog.text) collate "C"),
                         'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination',

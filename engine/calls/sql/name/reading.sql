@@ -4,7 +4,7 @@
 select case pg_catalog.count(*)
            when 0 then {{.First}}
            when 1 then pg_catalog.min(c.{{.Column}})
-           else ('mbus4-error {{.Mark}} 42725 ' || {{.Refusal}} || pg_catalog.left(pg_catalog.min(c.qname), 0))::int::text
+           else ('mbus4-error {{.Mark}} 42725 ' || {{.Refusal}} || pg_catalog.left(pg_catalog.min(c.qname), 0))::int::pg_catalog.text
        end
 from mbus4.consumer c
 where (c.qname, c.name) in ({{range $i, $p := .Pairs}}{{if $i}}, {{end}}{{$p}}{{end}})

@@ -36,4 +36,4 @@
         ) w on true
         offset 0
     ) f
-)::tid[]
+)::pg_catalog.tid[]

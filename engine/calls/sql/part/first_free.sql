@@ -3,7 +3,7 @@
 (
     select array[x.ctid]
     from mbus4.message x
-    where x.ctid = any(({{.Tids}})::tid[]) and x.consumer_id is not distinct from (select k.id from {{.Call}}_consumer k) and {{template "deliverable" .With "Row" "x" "Now" (print "(select k.now from " .Call "_consumer k)")}}
+    where x.ctid = any(({{.Tids}})::pg_catalog.tid[]) and x.consumer_id is not distinct from (select k.id from {{.Call}}_consumer k) and {{template "deliverable" .With "Row" "x" "Now" (print "(select k.now from " .Call "_consumer k)")}}
     order by x.available_at, x.id
     limit 1
     for update skip locked

@@ -4,24 +4,24 @@
 -- then nothing else is tried. The commit at the start fails inside a transaction block, where nothing could be committed.
 declare
     mbus4_process int;
-    mbus4_text text; -- null: there is no handler
+    mbus4_text pg_catalog.text; -- null: there is no handler
     mbus4_max_attempts int; -- null: there is no last one
     mbus4_backoff interval;
     mbus4_max_backoff interval;
-    mbus4_jitter float8;
-    mbus4_wrong text;
+    mbus4_jitter pg_catalog.float8;
+    mbus4_wrong pg_catalog.text;
     mbus4_last boolean;
     mbus4_row mbus4.work_queue;
-    mbus4_error text;
+    mbus4_error pg_catalog.text;
     mbus4_done bigint := 0;
     mbus4_failed bigint := 0;
-    mbus4_told timestamptz := pg_catalog.clock_timestamp();
+    mbus4_told pg_catalog.timestamptz := pg_catalog.clock_timestamp();
     -- Of the rows that nobody has claimed, those before this place need not be looked at for now: there are none before the hint, and
     -- thousands of those since may be dead. What comes to be there later is found by beginning at the hint again, now and then and at the end.
-    mbus4_from_at timestamptz; -- null: begin at the hint
+    mbus4_from_at pg_catalog.timestamptz; -- null: begin at the hint
     mbus4_from_id bigint;
     mbus4_anew boolean; -- the look from the hint on is the next one
-    mbus4_looked timestamptz := mbus4_told;
+    mbus4_looked pg_catalog.timestamptz := mbus4_told;
 begin
     {{.Process}}
     {{.Text}}
@@ -33,7 +33,7 @@ begin
         when mbus4_backoff not between interval '0' and interval '365 days' then pg_catalog.format('backoff must be between 0 and 365 days, and is %s', mbus4_backoff)
         when mbus4_max_backoff not between interval '0' and interval '365 days' then pg_catalog.format('max_backoff must be between 0 and 365 days, and is %s', mbus4_max_backoff)
         when mbus4_backoff > mbus4_max_backoff then pg_catalog.format('backoff must not be longer than max_backoff, and is %s to %s', mbus4_backoff, mbus4_max_backoff)
-        when not mbus4_jitter between 0::float8 and 1::float8 then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
+        when not mbus4_jitter between 0::pg_catalog.float8 and 1::pg_catalog.float8 then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
     end;
     if mbus4_wrong is not null then
         raise exception using errcode = '22023', message = mbus4_wrong,
@@ -79,8 +79,8 @@ begin
             update mbus4.work_queue w
             set process_id = null, attempts = w.attempts + 1, last_error = mbus4_error,
                 next_attempt_at = case when mbus4_last then 'infinity' else pg_catalog.clock_timestamp() + pg_catalog.make_interval(secs =>
-                    least(extract(epoch from mbus4_max_backoff)::float8, extract(epoch from mbus4_backoff)::float8 * pg_catalog.power(2, least(w.attempts, 60)::float8))
-                    * (1::float8 - mbus4_jitter * pg_catalog.random())) end
+                    least(extract(epoch from mbus4_max_backoff)::pg_catalog.float8, extract(epoch from mbus4_backoff)::pg_catalog.float8 * pg_catalog.power(2, least(w.attempts, 60)::pg_catalog.float8))
+                    * (1::pg_catalog.float8 - mbus4_jitter * pg_catalog.random())) end
             where w.id = mbus4_row.id;
             mbus4_failed := mbus4_failed + 1;
         end if;

@@ -8,13 +8,13 @@
 -- that is undone, for it is the only way to leave them as deferred as they were. Where they found something
 -- before the first message, no message is to blame, and they are left to the commit.
 declare
-    mbus4_text text;
+    mbus4_text pg_catalog.text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
-    mbus4_error text;
+    mbus4_error pg_catalog.text;
     mbus4_stopped boolean := false;
     mbus4_retries constant boolean := exists (select from mbus4.consumer c where c.qname = {{.Queue}} and c.name = 'default' and c.max_attempts is not null and c.id <> 1);
-    mbus4_iid text;
+    mbus4_iid pg_catalog.text;
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
@@ -77,5 +77,5 @@ begin
             {{.Bury}};
         end if;
     end if;
-    perform pg_catalog.set_config('mbus4.result_{{.Call}}', mbus4_done::text, true);
+    perform pg_catalog.set_config('mbus4.result_{{.Call}}', mbus4_done::pg_catalog.text, true);
 end

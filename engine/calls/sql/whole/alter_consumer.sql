@@ -17,7 +17,7 @@ as $mbus4$
             when {{template "policy" .With "Row" "p" "What" "backoff"}} > {{template "policy" .With "Row" "p" "What" "max_backoff"}}
                 then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 backoff must not be longer than max_backoff, and is %s to %s', {{template "policy" .With "Row" "p" "What" "backoff"}},
                     {{template "policy" .With "Row" "p" "What" "max_backoff"}})
-            when not $7 between 0::float8 and 1::float8 then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 jitter must be between 0 and 1, and is %s', $7)
+            when not $7 between 0::pg_catalog.float8 and 1::pg_catalog.float8 then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 jitter must be between 0 and 1, and is %s', $7)
             when $8 not between interval '1 millisecond' and interval '365 days' then pg_catalog.format('mbus4-error {{.MarkOf ""}} 22023 lease must be between 1 ms and 365 days, and is %s', $8)
         end as what
         from (select) one

@@ -25,7 +25,7 @@ as $mbus4$
             offset 0
         ) m
     ), open as materialized (
-        select pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint as base,
+        select pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::pg_catalog.text::bigint as base,
                array(select l.transactionid from pg_catalog.pg_locks l
                      where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted and l.pid <> pg_catalog.pg_backend_pid()) as ids
         where (select pg_catalog.count(*) from there) > 1

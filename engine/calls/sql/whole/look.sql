@@ -11,10 +11,10 @@ select k.i, c.id is null, r.n,
            order by m.available_at, m.id
            limit 1
        )
-from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::int[])) with ordinality k (queue, consumer, n, i)
+from rows from (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]), pg_catalog.unnest($3::int[])) with ordinality k (queue, consumer, n, i)
 left join lateral (
     select {{.Receiver}} as id, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128::bigint)"}} as low, pg_catalog.clock_timestamp() as now,
-           pg_catalog.pg_current_snapshot() as snapshot, pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint as next
+           pg_catalog.pg_current_snapshot() as snapshot, pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::pg_catalog.text::bigint as next
     from mbus4.consumer c
     where c.qname = k.queue and c.name = k.consumer
     offset 0

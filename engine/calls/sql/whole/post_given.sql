@@ -16,15 +16,15 @@ as $mbus4$
 declare
     mbus4_dmq constant boolean := $2 is not distinct from 'dmq';
     mbus4_headers {{.Hstore}}.hstore := case
-        when $8 operator({{.Hstore}}.->) 'seenby'::text is null then $8 operator({{.Hstore}}.-) 'seenby'::text
+        when $8 operator({{.Hstore}}.->) 'seenby'::pg_catalog.text is null then $8 operator({{.Hstore}}.-) 'seenby'::pg_catalog.text
         when $2 = 'dmq' then $8
-        else $8 operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text, pg_catalog.array_append({{template "header_array" .With "Row" "" "Headers" "$8" "Header" "seenby"}}, pg_catalog.current_database()::text)::text)
+        else $8 operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::pg_catalog.text, pg_catalog.array_append({{template "header_array" .With "Row" "" "Headers" "$8" "Header" "seenby"}}, pg_catalog.current_database()::pg_catalog.text)::pg_catalog.text)
     end;
-    mbus4_wanted constant text[] := {{template "header_array" .With "Row" "" "Headers" "$8" "Header" "consume_after"}};
-    mbus4_redeployed constant boolean := ($8 operator({{.Hstore}}.->) 'Redeploy'::text)::boolean;
-    mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end;
-    mbus4_after text[];
-    mbus4_iid text := $5;
+    mbus4_wanted constant pg_catalog.text[] := {{template "header_array" .With "Row" "" "Headers" "$8" "Header" "consume_after"}};
+    mbus4_redeployed constant boolean := ($8 operator({{.Hstore}}.->) 'Redeploy'::pg_catalog.text)::boolean;
+    mbus4_at constant pg_catalog.timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end;
+    mbus4_after pg_catalog.text[];
+    mbus4_iid pg_catalog.text := $5;
     mbus4_parked boolean := false;
     mbus4_ids bigint[] := $11;
     mbus4_stored bigint[];
@@ -34,7 +34,7 @@ begin
         mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after);
     end if;
     if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then
-        mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text;
+        mbus4_iid := $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text;
     end if;
     if mbus4_ids is null then
         select pg_catalog.array_agg(c.id) into mbus4_ids

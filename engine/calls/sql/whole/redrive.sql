@@ -17,17 +17,17 @@ as $mbus4$
                    when s.id is null and pg_catalog.btrim(a.text, E' \t\r\n') <> '' then mbus4.no_selector($1, $3) = 0
                    else true end
     ), selected as materialized (
-        select w.word::text::tid as place
+        select w.word::pg_catalog.text::pg_catalog.tid as place
         from asked a
         cross join lateral pg_catalog.ts_stat(pg_catalog.format($text$
-            select pg_catalog.array_to_tsvector(array[m.ctid::text])
+            select pg_catalog.array_to_tsvector(array[m.ctid::pg_catalog.text])
             from mbus4.message m
             cross join lateral (select ({{template "message" .With "Row" "m" "Queue" "'dmq'"}}).* offset 0) t
             where m.consumer_id = 1 and m.available_at <= pg_catalog.clock_timestamp() and (%s) = 1$text$, a.condition)) w
         where a.condition is not null
     ), looked (n, at, id, can_go, place, queue, iid, stays, new, now, expires, headers, properties, data, deps, ids) as (
-        select 0::bigint, a.low, 0::bigint, 0::bigint, null::tid, null::text, null::text collate "C", null::text, null::bigint, null::timestamptz, null::timestamptz,
-               (null::mbus4.message).headers, (null::mbus4.message).properties, (null::mbus4.message).data, null::text[], null::bigint[]
+        select 0::bigint, a.low, 0::bigint, 0::bigint, null::pg_catalog.tid, null::pg_catalog.text, null::pg_catalog.text collate "C", null::pg_catalog.text, null::bigint, null::pg_catalog.timestamptz, null::pg_catalog.timestamptz,
+               (null::mbus4.message).headers, (null::mbus4.message).properties, (null::mbus4.message).data, null::pg_catalog.text[], null::bigint[]
         from asked a
         union all
         select l.n + 1, m.available_at, m.id, l.can_go + case when w.stays is null then 1 else 0 end, m.place, d.queue, d.own_iid, w.stays, i.new, t.now, m.expires,
@@ -37,27 +37,27 @@ as $mbus4$
             select m.ctid as place, m.*
             from mbus4.message m
             where m.consumer_id = 1 and (m.available_at, m.id) > (l.at, l.id) and m.available_at <= pg_catalog.clock_timestamp()
-              and case when (select a.queue from asked a) is null then m.headers operator({{.Hstore}}.->) 'destination'::text is not null
-                       else m.headers operator({{.Hstore}}.->) 'destination'::text = (select a.queue from asked a) end
+              and case when (select a.queue from asked a) is null then m.headers operator({{.Hstore}}.->) 'destination'::pg_catalog.text is not null
+                       else m.headers operator({{.Hstore}}.->) 'destination'::pg_catalog.text = (select a.queue from asked a) end
               and ((select a.condition from asked a) is null or m.ctid in (select s.place from selected s))
             order by m.available_at, m.id
             limit 1
             for update skip locked
         ) m
         cross join lateral (
-            select m.headers operator({{.Hstore}}.->) 'destination'::text as queue, m.headers operator({{.Hstore}}.->) 'dmq.consumer'::text as consumer,
-                   coalesce(m.headers operator({{.Hstore}}.->) 'dmq.iid'::text, {{template "row_iid" .With "Row" "m" "Queue" "'dmq'"}}) as own_iid,
+            select m.headers operator({{.Hstore}}.->) 'destination'::pg_catalog.text as queue, m.headers operator({{.Hstore}}.->) 'dmq.consumer'::pg_catalog.text as consumer,
+                   coalesce(m.headers operator({{.Hstore}}.->) 'dmq.iid'::pg_catalog.text, {{template "row_iid" .With "Row" "m" "Queue" "'dmq'"}}) as own_iid,
                    m.headers operator({{.Hstore}}.-) array['destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first', 'retry.last', 'retry.error'] as kept,
-                   nullif(m.headers operator({{.Hstore}}.->) 'seenby'::text, array[pg_catalog.current_database()::text]::text) as seen,
-                   m.headers operator({{.Hstore}}.->) 'consume_after'::text as wanted, mbus4.array_of(m.headers operator({{.Hstore}}.->) 'consume_after'::text) as deps
+                   nullif(m.headers operator({{.Hstore}}.->) 'seenby'::pg_catalog.text, array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text) as seen,
+                   m.headers operator({{.Hstore}}.->) 'consume_after'::pg_catalog.text as wanted, mbus4.array_of(m.headers operator({{.Hstore}}.->) 'consume_after'::pg_catalog.text) as deps
             offset 0
         ) d
         cross join lateral (
             select case when d.queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = d.queue) then 'gone'
                         when m.expires <= pg_catalog.clock_timestamp() then 'expired'
                         when d.seen is not null and mbus4.array_of(d.seen) is null or d.wanted is not null and d.deps is null then 'taken' end as no_way,
-                   case when d.seen is null then d.kept operator({{.Hstore}}.-) 'seenby'::text
-                        else d.kept operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text, pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::text)::text) end as headers
+                   case when d.seen is null then d.kept operator({{.Hstore}}.-) 'seenby'::pg_catalog.text
+                        else d.kept operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::pg_catalog.text, pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::pg_catalog.text)::pg_catalog.text) end as headers
             offset 0
         ) h
         cross join lateral (select case when h.no_way is null then {{template "message_id" .With "Queue" "d.queue" "Once" ""}} end as new offset 0) i
@@ -125,8 +125,8 @@ as $mbus4$
         cross join (select pg_catalog.count(*) as went from went) g
         group by g.went
     ), told as (
-        select c.looked, c.went, nullif(pg_catalog.concat_ws(', ', nullif(c.gone, 0)::text || ' whose queue or consumer is gone', nullif(c.expired, 0)::text || ' that expired',
-                   nullif(c.unwanted, 0)::text || ' that no consumer selects', nullif(c.taken, 0)::text || ' whose iid the consumer has again or whose headers cannot be read'), '') as staying
+        select c.looked, c.went, nullif(pg_catalog.concat_ws(', ', nullif(c.gone, 0)::pg_catalog.text || ' whose queue or consumer is gone', nullif(c.expired, 0)::pg_catalog.text || ' that expired',
+                   nullif(c.unwanted, 0)::pg_catalog.text || ' that no consumer selects', nullif(c.taken, 0)::pg_catalog.text || ' whose iid the consumer has again or whose headers cannot be read'), '') as staying
         from counted c
     )
     select case when t.looked = 0 and $2 is not null and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))

@@ -11,7 +11,7 @@ as $mbus4$
     with asked as materialized (
         select {{template "lease_parts" .With "Lease" "($2).lease" "Args" ""}} as part, ($2).message as message, {{template "told" .}} as told
     ), given as materialized (
-        select a.part, a.message, a.told, pg_catalog.lower((a.message).headers operator({{.Hstore}}.->) 'destination'::text collate "C") as queue
+        select a.part, a.message, a.told, pg_catalog.lower((a.message).headers operator({{.Hstore}}.->) 'destination'::pg_catalog.text collate "C") as queue
         from asked a
         where case
             when a.part is not null and $5 is not null
@@ -51,7 +51,7 @@ as $mbus4$
             from leased l
             join mbus4.consumer c on c.id = l.consumer_id
             union all
-            select false, c.consumer, (c.headers operator({{.Hstore}}.->) 'retry.attempt'::text)::int, null, (c.message).id, c.message, c.headers
+            select false, c.consumer, (c.headers operator({{.Hstore}}.->) 'retry.attempt'::pg_catalog.text)::int, null, (c.message).id, c.message, c.headers
             from consumed c
         ) s
     ), spent as materialized (
@@ -69,7 +69,7 @@ as $mbus4$
         where not t.over
     ), timed as materialized (
         select d.*, case when d.new > 0 then pg_catalog.clock_timestamp() + d.pause end as at,
-               case when $3 is null then '' else {{.Hstore}}.hstore('retry.error'::text, pg_catalog.left($3, 2000)) end as error
+               case when $3 is null then '' else {{.Hstore}}.hstore('retry.error'::pg_catalog.text, pg_catalog.left($3, 2000)) end as error
         from drawn d
     ), moved as (
         update mbus4.message m

@@ -13,7 +13,7 @@ as $mbus4$
                where c.id = $2
                offset 0) c
         where m.ctid = c.place
-        returning c.name, m.headers operator({{.Hstore}}.->) 'retry.error'::text as error, row({{template "message_columns" .With "Row" "m" "Queue" "c.qname"}})::mbus4.qt_model as message
+        returning c.name, m.headers operator({{.Hstore}}.->) 'retry.error'::pg_catalog.text as error, row({{template "message_columns" .With "Row" "m" "Queue" "c.qname"}})::mbus4.qt_model as message
     ), buried as materialized (
         select {{.Bury}}($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g
     )

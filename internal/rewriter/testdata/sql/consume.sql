@@ -10,7 +10,12 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                        coalesce(
+                            pg_catalog.pg_sequence_last_value(
+                                ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                            ),
+                            0
+                        )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                     ) as low
                 from (
                     select coalesce(
@@ -58,26 +63,29 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue',
                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                         'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination',
@@ -143,7 +151,12 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                        coalesce(
+                            pg_catalog.pg_sequence_last_value(
+                                ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                            ),
+                            0
+                        )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                     ) as low
                 from (
                     select coalesce(
@@ -191,26 +204,29 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue',
                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                         'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination',
@@ -275,7 +291,12 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                        coalesce(
+                            pg_catalog.pg_sequence_last_value(
+                                ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                            ),
+                            0
+                        )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                     ) as low
                 from (
                     select coalesce(
@@ -318,12 +339,13 @@ mbus4_call1_taken as (
         m.data,
         coalesce(
             m.iid,
-            pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+            pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                 when m.available_at < '2038-01-01Z'
-                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                when m.available_at < '2200-01-01Z'
+                    then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                 else ''
-            end || m.id::text
+            end || m.id::pg_catalog.text
         ) as iid,
         case
             when (
@@ -331,13 +353,13 @@ mbus4_call1_taken as (
                 from mbus4.waiting g
                 where g.dep = coalesce(
                     m.iid,
-                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                         when m.available_at < '2038-01-01Z'
-                            then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                            then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                         when m.available_at < '2200-01-01Z'
-                            then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                            then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                         else ''
-                    end || m.id::text
+                    end || m.id::pg_catalog.text
                 )
                 order by g.dep, g.consumer_id, g.id
                 limit 1
@@ -345,13 +367,13 @@ mbus4_call1_taken as (
                 then mbus4.wake(
                     coalesce(
                         m.iid,
-                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when m.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                                then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                             when m.available_at < '2200-01-01Z'
-                                then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                                then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || m.id::text
+                        end || m.id::pg_catalog.text
                     )
                 )
         end as woken
@@ -362,26 +384,29 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue',
                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                         'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination',
@@ -449,7 +474,12 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                        coalesce(
+                            pg_catalog.pg_sequence_last_value(
+                                ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                            ),
+                            0
+                        )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                     ) as low
                 from (
                     select coalesce(
@@ -508,26 +538,29 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue',
                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                         'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination',
@@ -607,7 +640,7 @@ mbus4_call1_consumer as materialized (
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.clock_timestamp() as now,
         pg_catalog.to_timestamp(
-            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::text)::regclass), 0)::float8 / 1000000.0::float8
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::pg_catalog.text)::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8
         ) as low
     from mbus4_call1_consumer k
     group by k.id, k.queue, k.hint
@@ -640,12 +673,13 @@ mbus4_call1_taken as (
         m.data,
         coalesce(
             m.iid,
-            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database()::text || '.' || case
+            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                 when m.available_at < '2038-01-01Z'
-                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                when m.available_at < '2200-01-01Z'
+                    then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                 else ''
-            end || m.id::text
+            end || m.id::pg_catalog.text
         ) as iid
 ),
 mbus4_call1_placed as (
@@ -658,24 +692,27 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                r.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                r.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue', r.queue, 'seenby',
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination', r.queue

@@ -12,7 +12,12 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                        coalesce(
+                            pg_catalog.pg_sequence_last_value(
+                                ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                            ),
+                            0
+                        )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                     ) as low
                 from (
                     select coalesce(
@@ -51,27 +56,29 @@ mbus4_call1_taken as (
                             select x.id, x.added::timestamp as added,
                                 coalesce(
                                     x.iid,
-                                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                         when x.available_at < '2038-01-01Z'
-                                            then (pg_catalog.date_part('epoch', x.available_at) * 1000000::float8)::bigint::text
+                                            then (pg_catalog.date_part('epoch', x.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                                         when x.available_at < '2200-01-01Z'
-                                            then (extract(epoch from x.available_at) * 1000000::numeric)::bigint::text
+                                            then (extract(epoch from x.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                                         else ''
-                                    end || x.id::text
+                                    end || x.id::pg_catalog.text
                                 ) as iid,
                                 coalesce(x.delayed_until, x.added)::timestamp as delayed_until,
                                 x.expires::timestamp as expires, coalesce(x.received, '{}') as received,
                                 mbus4_hstore.hstore(
                                     pg_catalog.array_cat(
                                         array[
-                                            'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                            'source_db',
+                                            pg_catalog.current_database()::pg_catalog.text,
+                                            'destination_queue',
                                             pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                                             'seenby',
-                                            array[pg_catalog.current_database()::text]::text,
+                                            array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                             'enqueue_time',
                                             case
                                                 when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                    then x.added::timestamp::text
+                                                    then x.added::timestamp::pg_catalog.text
                                                 else mbus4.time_text(x.added::timestamp)
                                             end,
                                             'destination',
@@ -128,26 +135,29 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue',
                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                         'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination',
@@ -210,7 +220,8 @@ with mbus4_call1_args(n, "qname", "selector", "cname") as (
 mbus4_call1_consumer as materialized (
     select k.*,
         array(
-            select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 16)) w
+            select w.word::pg_catalog.text::pg_catalog.tid
+            from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 16)) w
         ) as tids
     from (
         select coalesce(
@@ -220,9 +231,11 @@ mbus4_call1_consumer as materialized (
             pg_catalog.clock_timestamp() as now,
             pg_catalog.to_timestamp(
                 coalesce(
-                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::text)::regclass),
+                    pg_catalog.pg_sequence_last_value(
+                        ('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::pg_catalog.text)::pg_catalog.regclass
+                    ),
                     0
-                )::float8 / 1000000.0::float8
+                )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
             ) as low,
             c.qname as queue, a.selector
         from mbus4_call1_args a
@@ -243,7 +256,7 @@ mbus4_call1_taken as (
             (
                 select array[x.ctid]
                 from mbus4.message x
-                where x.ctid = any((select k.tids from mbus4_call1_consumer k)::tid[])
+                where x.ctid = any((select k.tids from mbus4_call1_consumer k)::pg_catalog.tid[])
                     and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
                     and (
                         case
@@ -259,7 +272,7 @@ mbus4_call1_taken as (
             (
                 select array[x.ctid]
                 from mbus4.message x
-                where x.ctid = any((select w.tids from mbus4_call1_more w)::tid[])
+                where x.ctid = any((select w.tids from mbus4_call1_more w)::pg_catalog.tid[])
                     and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
                     and (
                         case
@@ -280,7 +293,7 @@ mbus4_call1_taken as (
                         select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000)
                         from mbus4_call1_consumer k, mbus4_call1_more w
                         where pg_catalog.cardinality(w.tids) = 128
-                    )::tid[]
+                    )::pg_catalog.tid[]
                 )
                     and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
                     and (
@@ -300,12 +313,13 @@ mbus4_call1_taken as (
         m.data,
         coalesce(
             m.iid,
-            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database()::text || '.' || case
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                 when m.available_at < '2038-01-01Z'
-                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                when m.available_at < '2200-01-01Z'
+                    then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                 else ''
-            end || m.id::text
+            end || m.id::pg_catalog.text
         ) as iid
 ),
 mbus4_call1 as (
@@ -314,24 +328,27 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                k.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue', k.queue, 'seenby',
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination', k.queue
@@ -404,7 +421,7 @@ mbus4_call1_consumer as materialized (
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now,
         pg_catalog.to_timestamp(
-            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::text)::regclass), 0)::float8 / 1000000.0::float8
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::pg_catalog.text)::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8
         ) as low
     from mbus4_call1_consumer k
     group by k.id, k.queue, k.hint, k.selector
@@ -470,12 +487,13 @@ mbus4_call1_taken as (
         m.properties, m.data,
         coalesce(
             m.iid,
-            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id limit 1) || '.' || pg_catalog.current_database()::text || '.' || case
+            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id limit 1) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                 when m.available_at < '2038-01-01Z'
-                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                when m.available_at < '2200-01-01Z'
+                    then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                 else ''
-            end || m.id::text
+            end || m.id::pg_catalog.text
         ) as iid
 ),
 mbus4_call1_placed as (
@@ -490,24 +508,27 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                r.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                r.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue', r.queue, 'seenby',
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination', r.queue

@@ -4,7 +4,7 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_37db8a66(
+            then mbus4.at_post_4ea59196(
                 ('orders')::pg_catalog.text,
                 (row('id=>1')::mbus4_hstore.given).value,
                 null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone,
@@ -13,7 +13,7 @@ select id,
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_37db8a66(
+create or replace function mbus4.at_post_4ea59196(
     pg_catalog.text, mbus4_hstore.hstore, mbus4_hstore.hstore, timestamp without time zone, timestamp without time zone,
     pg_catalog.text
 ) returns pg_catalog.text language sql volatile
@@ -32,8 +32,9 @@ set jit = off as '
                 end as id,
                 pg_catalog.clock_timestamp() as added,
                 pg_catalog.lower(a.qname collate "C") as queue,
-                a.delayed_until::timestamptz as delayed_until,
-                a.expires::timestamptz as expires, a.properties, a.data as data
+                a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                a.expires::pg_catalog.timestamptz as expires,
+                a.properties, a.data as data
             from mbus4_call_args a
             offset 0
         ) w
@@ -43,7 +44,7 @@ set jit = off as '
         select p.id, consumer_id, p.at, p.added,
             case
                 when case when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until else p.added end >= ''2200-01-01Z''
-                    then p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || p.id::text
+                    then p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || p.id::pg_catalog.text
             end,
             p.delayed_until, p.expires, p.properties, p.data
         from mbus4_call_posted p
@@ -67,18 +68,19 @@ set jit = off as '
                         )
                     end
             end,
-            mbus4.at_post_given_ffe28eaf(
+            mbus4.at_post_given_361e6977(
                 ''''||$6||'''', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false
             ) is null
         )
     ),
     mbus4_call as (
         select p.n,
-            p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || case
-                when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000::float8)::bigint::text
-                when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+            p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
+                when p.at < ''2038-01-01Z''
+                    then (pg_catalog.date_part(''epoch'', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                 else ''''
-            end || p.id::text as post
+            end || p.id::pg_catalog.text as post
         from mbus4_call_posted p
     )
     select mbus4_call."post"
@@ -90,12 +92,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_45077ff3((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_9d1de3f8((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_45077ff3(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1
+create or replace function mbus4.at_consume_waking_9d1de3f8(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1
 set jit = off as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
@@ -106,7 +108,12 @@ set jit = off as '
                 from (
                     select c.id >> 12 as id, c.amt, c.now,
                         pg_catalog.to_timestamp(
-                            coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                            coalesce(
+                                pg_catalog.pg_sequence_last_value(
+                                    (''mbus4.hint_'' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                                ),
+                                0
+                            )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                         ) as low
                     from (
                         select coalesce(
@@ -149,12 +156,13 @@ set jit = off as '
             m.data,
             coalesce(
                 m.iid,
-                pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
                     when m.available_at < ''2038-01-01Z''
-                        then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000::float8)::bigint::text
-                    when m.available_at < ''2200-01-01Z'' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when m.available_at < ''2200-01-01Z''
+                        then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''''
-                end || m.id::text
+                end || m.id::pg_catalog.text
             ) as iid,
             case
                 when (
@@ -162,13 +170,13 @@ set jit = off as '
                     from mbus4.waiting g
                     where g.dep = coalesce(
                         m.iid,
-                        pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                        pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
                             when m.available_at < ''2038-01-01Z''
-                                then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000::float8)::bigint::text
+                                then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                             when m.available_at < ''2200-01-01Z''
-                                then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                                then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''''
-                        end || m.id::text
+                        end || m.id::pg_catalog.text
                     )
                     order by g.dep, g.consumer_id, g.id
                     limit 1
@@ -176,13 +184,13 @@ set jit = off as '
                     then mbus4.wake(
                         coalesce(
                             m.iid,
-                            pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                            pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
                                 when m.available_at < ''2038-01-01Z''
-                                    then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000::float8)::bigint::text
+                                    then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                                 when m.available_at < ''2200-01-01Z''
-                                    then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                                    then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                                 else ''''
-                            end || m.id::text
+                            end || m.id::pg_catalog.text
                         )
                     )
             end as woken
@@ -193,25 +201,27 @@ set jit = off as '
                 d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
-                    pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                    pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
                         when d.available_at < ''2038-01-01Z''
-                            then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000::float8)::bigint::text
-                        when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                            then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                        when d.available_at < ''2200-01-01Z''
+                            then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                         else ''''
-                    end || d.id::text
+                    end || d.id::pg_catalog.text
                 ) collate pg_catalog."default",
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, ''{}''),
                 mbus4_hstore.hstore(
                     pg_catalog.array_cat(
                         array[
-                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', pg_catalog.lower(($1) collate "C"),
-                            ''seenby'',
-                            array[pg_catalog.current_database()::text]::text,
+                            ''source_db'',
+                            pg_catalog.current_database()::pg_catalog.text,
+                            ''destination_queue'', pg_catalog.lower(($1) collate "C"), ''seenby'',
+                            array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                             ''enqueue_time'',
                             case
                                 when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
-                                    then d.added::timestamp::text
+                                    then d.added::timestamp::pg_catalog.text
                                 else mbus4.time_text(d.added::timestamp)
                             end,
                             ''destination'', pg_catalog.lower(($1) collate "C")

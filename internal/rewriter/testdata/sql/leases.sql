@@ -14,7 +14,7 @@ mbus4_call1_leased as (
             pg_catalog.concat(
                 pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                 '.', pg_catalog.current_database(), '.',
-                (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint,
+                (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint,
                 m.id
             )
         ),
@@ -22,8 +22,8 @@ mbus4_call1_leased as (
             when m.headers is null
                 then mbus4_hstore.hstore(
                     pg_catalog.array_replace(
-                        '{retry.first,now,retry.attempt,1,retry.last,now}'::text[],
-                        'now'::text,
+                        '{retry.first,now,retry.attempt,1,retry.last,now}'::pg_catalog.text[],
+                        'now'::pg_catalog.text,
                         pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US')
                     )
                 )
@@ -35,19 +35,19 @@ mbus4_call1_leased as (
                             (
                                 1 + case
                                     when m.headers
-                                        operator(mbus4_hstore.->) 'retry.attempt'::text
+                                        operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
                                         operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                        then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                        then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                                     else 0
                                 end
-                            )::text,
+                            )::pg_catalog.text,
                             'retry.last', 'now'
                         ]
                             operator(pg_catalog.||) case
                                 when mbus4_hstore.exist(m.headers, 'retry.first') then null
-                                else '{retry.first,now}'::text[]
+                                else '{retry.first,now}'::pg_catalog.text[]
                             end,
-                        'now'::text,
+                        'now'::pg_catalog.text,
                         pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US')
                     )
                 )
@@ -63,10 +63,10 @@ mbus4_call1_leased as (
                 pg_catalog.to_timestamp(
                     coalesce(
                         pg_catalog.pg_sequence_last_value(
-                            ('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::text)::regclass
+                            ('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::pg_catalog.text)::pg_catalog.regclass
                         ),
                         0
-                    )::float8 / 1000000.0::float8
+                    )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                 ) as low,
                 pg_catalog.clock_timestamp() as now
             from mbus4_call1_args a
@@ -93,13 +93,13 @@ mbus4_call1_leased as (
                                 when x.headers is null or x.consumer_id = 1 then 0
                                 when case
                                     when x.headers
-                                        operator(mbus4_hstore.->) 'retry.attempt'::text
+                                        operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
                                         operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                        then (x.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                        then (x.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                                     else 0
                                 end < k.most
                                     then 0
-                                when mbus4.at_spent_1b8bc6c3('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                when mbus4.at_spent_f59931fe('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                     then null
                             end
                     end
@@ -117,8 +117,8 @@ mbus4_call1 as (
             null, null, d.iid collate pg_catalog."default", null, null, null, null, null, d.data, null, null,
             pg_catalog.concat_ws(
                 '.', d.consumer_id, d.id,
-                d.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
-                (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint
+                d.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text,
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint
             ),
             null
         )::mbus4.leased as lease
@@ -144,7 +144,7 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_1b8bc6c3(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_f59931fe(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -165,30 +165,32 @@ set jit = off as $mbus4$
      ) c
      where m.ctid = c.place
      returning c.name,
-         m.headers operator(mbus4_hstore.->) 'retry.error'::text as error,
+         m.headers operator(mbus4_hstore.->) 'retry.error'::pg_catalog.text as error,
          row(
              m.id, m.added::timestamp,
              coalesce(
                  m.iid,
-                 c.qname || '.' || pg_catalog.current_database()::text || '.' || case
+                 c.qname || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                      when m.available_at < '2038-01-01Z'
-                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                      when m.available_at < '2200-01-01Z'
-                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                      else ''
-                 end || m.id::text
+                 end || m.id::pg_catalog.text
              ) collate pg_catalog."default",
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
              mbus4_hstore.hstore(
                  pg_catalog.array_cat(
                      array[
-                         'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                         array[pg_catalog.current_database()::text]::text,
+                         'source_db',
+                         pg_catalog.current_database()::pg_catalog.text,
+                         'destination_queue', c.qname, 'seenby',
+                         array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                          'enqueue_time',
                          case
                              when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                 then m.added::timestamp::text
+                                 then m.added::timestamp::pg_catalog.text
                              else mbus4.time_text(m.added::timestamp)
                          end,
                          'destination', c.qname
@@ -212,7 +214,7 @@ set jit = off as $mbus4$
              m.properties, m.data
          )::mbus4.qt_model as message
  ),
- buried as materialized (select mbus4.at_bury_a2a5c6a8($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ buried as materialized (select mbus4.at_bury_baee6485($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
  select (select pg_catalog.count(*) from buried) > 0
 $mbus4$
 
@@ -265,25 +267,28 @@ mbus4_call1_leased as (
     set available_at = (select k.now + k.lease from mbus4_call1_consumer k),
         iid = coalesce(
             m.iid,
-            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database()::text || '.' || case
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                 when m.available_at < '2038-01-01Z'
-                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                when m.available_at < '2200-01-01Z'
+                    then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                 else ''
-            end || m.id::text
+            end || m.id::pg_catalog.text
         ),
-        headers = mbus4_hstore.hstore('retry.first'::text, (select k.told from mbus4_call1_consumer k))
+        headers = mbus4_hstore.hstore('retry.first'::pg_catalog.text, (select k.told from mbus4_call1_consumer k))
             operator(mbus4_hstore.||) coalesce(m.headers, '')
             operator(mbus4_hstore.||) mbus4_hstore.hstore(
                 array[
                     'retry.attempt',
                     (
                         1 + case
-                            when m.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                            when m.headers
+                                operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
+                                operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                             else 0
                         end
-                    )::text,
+                    )::pg_catalog.text,
                     'retry.last',
                     (select k.told from mbus4_call1_consumer k)
                 ]
@@ -294,7 +299,10 @@ mbus4_call1_leased as (
             from (
                 select k.*,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::text)::regclass), 0)::float8 / 1000000.0::float8
+                        coalesce(
+                            pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::pg_catalog.text)::pg_catalog.regclass),
+                            0
+                        )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                     ) as low
                 from mbus4_call1_consumer k
                 offset 0
@@ -318,13 +326,13 @@ mbus4_call1_leased as (
                                     when x.headers is null or x.consumer_id = 1 then 0
                                     when case
                                         when x.headers
-                                            operator(mbus4_hstore.->) 'retry.attempt'::text
+                                            operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
                                             operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                            then (x.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                            then (x.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                                         else 0
                                     end < k.most
                                         then 0
-                                    when mbus4.at_spent_1b8bc6c3('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                    when mbus4.at_spent_f59931fe('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                         then null
                                 end
                         end
@@ -347,14 +355,16 @@ mbus4_call1 as (
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue',
                         (select k.queue from mbus4_call1_consumer k),
                         'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination',
@@ -387,11 +397,11 @@ mbus4_call1 as (
                 when mbus4_hstore.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
                 else mbus4_hstore.hstore_to_jsonb(d.data)
             end,
-            (d.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+            (d.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int,
             pg_catalog.concat_ws(
                 '.', d.consumer_id, d.id,
-                d.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
-                (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint
+                d.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text,
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint
             ),
             d.available_at
         )::mbus4.leased as lease
@@ -417,7 +427,7 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_1b8bc6c3(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_f59931fe(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -438,30 +448,32 @@ set jit = off as $mbus4$
      ) c
      where m.ctid = c.place
      returning c.name,
-         m.headers operator(mbus4_hstore.->) 'retry.error'::text as error,
+         m.headers operator(mbus4_hstore.->) 'retry.error'::pg_catalog.text as error,
          row(
              m.id, m.added::timestamp,
              coalesce(
                  m.iid,
-                 c.qname || '.' || pg_catalog.current_database()::text || '.' || case
+                 c.qname || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                      when m.available_at < '2038-01-01Z'
-                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                      when m.available_at < '2200-01-01Z'
-                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                      else ''
-                 end || m.id::text
+                 end || m.id::pg_catalog.text
              ) collate pg_catalog."default",
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
              mbus4_hstore.hstore(
                  pg_catalog.array_cat(
                      array[
-                         'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                         array[pg_catalog.current_database()::text]::text,
+                         'source_db',
+                         pg_catalog.current_database()::pg_catalog.text,
+                         'destination_queue', c.qname, 'seenby',
+                         array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                          'enqueue_time',
                          case
                              when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                 then m.added::timestamp::text
+                                 then m.added::timestamp::pg_catalog.text
                              else mbus4.time_text(m.added::timestamp)
                          end,
                          'destination', c.qname
@@ -485,7 +497,7 @@ set jit = off as $mbus4$
              m.properties, m.data
          )::mbus4.qt_model as message
  ),
- buried as materialized (select mbus4.at_bury_a2a5c6a8($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ buried as materialized (select mbus4.at_bury_baee6485($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
  select (select pg_catalog.count(*) from buried) > 0
 $mbus4$
 
@@ -550,7 +562,7 @@ mbus4_call1_wanted as materialized (
         pg_catalog.clock_timestamp() as now,
         pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told,
         pg_catalog.to_timestamp(
-            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::text)::regclass), 0)::float8 / 1000000.0::float8
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (k.hint)::pg_catalog.text)::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8
         ) as low
     from mbus4_call1_consumer k
     group by k.id, k.queue, k.most, k.hint
@@ -577,13 +589,13 @@ mbus4_call1_chosen as materialized (
                             when m.headers is null or m.consumer_id = 1 then 0
                             when case
                                 when m.headers
-                                    operator(mbus4_hstore.->) 'retry.attempt'::text
+                                    operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
                                     operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                    then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                    then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                                 else 0
                             end < t.most
                                 then 0
-                            when mbus4.at_spent_1b8bc6c3('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
+                            when mbus4.at_spent_f59931fe('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
                                 then null
                         end
                 end
@@ -598,25 +610,30 @@ mbus4_call1_leased as (
     set available_at = (select t.now + t.lease from mbus4_call1_wanted t where t.id = m.consumer_id),
         iid = coalesce(
             m.iid,
-            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database()::text || '.' || case
+            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                 when m.available_at < '2038-01-01Z'
-                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                    then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                when m.available_at < '2200-01-01Z'
+                    then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                 else ''
-            end || m.id::text
+            end || m.id::pg_catalog.text
         ),
-        headers = mbus4_hstore.hstore('retry.first'::text, (select t.told from mbus4_call1_wanted t where t.id = m.consumer_id))
+        headers = mbus4_hstore.hstore(
+            'retry.first'::pg_catalog.text, (select t.told from mbus4_call1_wanted t where t.id = m.consumer_id)
+        )
             operator(mbus4_hstore.||) coalesce(m.headers, '')
             operator(mbus4_hstore.||) mbus4_hstore.hstore(
                 array[
                     'retry.attempt',
                     (
                         1 + case
-                            when m.headers operator(mbus4_hstore.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                            when m.headers
+                                operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
+                                operator(pg_catalog.~) '^[0-9]{1,8}$'
+                                then (m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                             else 0
                         end
-                    )::text,
+                    )::pg_catalog.text,
                     'retry.last',
                     (select t.told from mbus4_call1_wanted t where t.id = m.consumer_id)
                 ]
@@ -639,12 +656,14 @@ mbus4_call1 as (
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue', r.queue, 'seenby',
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination', r.queue
@@ -670,11 +689,11 @@ mbus4_call1 as (
                 when mbus4_hstore.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
                 else mbus4_hstore.hstore_to_jsonb(d.data)
             end,
-            (d.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+            (d.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int,
             pg_catalog.concat_ws(
                 '.', d.consumer_id, d.id,
-                d.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
-                (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint
+                d.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text,
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint
             ),
             d.available_at
         )::mbus4.leased as lease,
@@ -708,7 +727,7 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_1b8bc6c3(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_f59931fe(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -729,30 +748,32 @@ set jit = off as $mbus4$
      ) c
      where m.ctid = c.place
      returning c.name,
-         m.headers operator(mbus4_hstore.->) 'retry.error'::text as error,
+         m.headers operator(mbus4_hstore.->) 'retry.error'::pg_catalog.text as error,
          row(
              m.id, m.added::timestamp,
              coalesce(
                  m.iid,
-                 c.qname || '.' || pg_catalog.current_database()::text || '.' || case
+                 c.qname || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                      when m.available_at < '2038-01-01Z'
-                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                      when m.available_at < '2200-01-01Z'
-                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                      else ''
-                 end || m.id::text
+                 end || m.id::pg_catalog.text
              ) collate pg_catalog."default",
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
              mbus4_hstore.hstore(
                  pg_catalog.array_cat(
                      array[
-                         'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                         array[pg_catalog.current_database()::text]::text,
+                         'source_db',
+                         pg_catalog.current_database()::pg_catalog.text,
+                         'destination_queue', c.qname, 'seenby',
+                         array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                          'enqueue_time',
                          case
                              when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                 then m.added::timestamp::text
+                                 then m.added::timestamp::pg_catalog.text
                              else mbus4.time_text(m.added::timestamp)
                          end,
                          'destination', c.qname
@@ -776,7 +797,7 @@ set jit = off as $mbus4$
              m.properties, m.data
          )::mbus4.qt_model as message
  ),
- buried as materialized (select mbus4.at_bury_a2a5c6a8($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ buried as materialized (select mbus4.at_bury_baee6485($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
  select (select pg_catalog.count(*) from buried) > 0
 $mbus4$
 
@@ -786,9 +807,9 @@ select mbus4.ack($1)
 with mbus4_call1_args(n, "lease") as (select 1::bigint, ($1)::pg_catalog.text),
 mbus4_call1_taken as (
     delete from mbus4.message m
-    where (m.consumer_id, m.available_at, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text) = (
+    where (m.consumer_id, m.available_at, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text) = (
         select pg_catalog.split_part(p.lease, '.', 1)::bigint,
-            timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint::float8 * interval '1 microsecond',
+            pg_catalog.timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint::pg_catalog.float8 * interval '1 microsecond',
             pg_catalog.split_part(p.lease, '.', 2)::bigint,
             pg_catalog.split_part(p.lease, '.', 3)
         from (
@@ -800,7 +821,7 @@ mbus4_call1_taken as (
                     and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then true
                 when a.lease is null then false
-                else mbus4.at_parts_of_lease_c21ed2a5('1 _session_secret_', a.lease) is not null
+                else mbus4.at_parts_of_lease_86ae55a1('1 _session_secret_', a.lease) is not null
             end
             offset 0
         ) p
@@ -815,11 +836,11 @@ mbus4_call1 as (
 select "ack" as "ack"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_parts_of_lease_c21ed2a5(call text, lease text) returns text[] language sql volatile as $mbus4$
+create or replace function mbus4.at_parts_of_lease_86ae55a1(call text, lease text) returns text[] language sql volatile as $mbus4$
  select case
      when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
          then pg_catalog.string_to_array($2, '.')
-     else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000)::int::text::text[]
+     else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000)::int::pg_catalog.text::pg_catalog.text[]
  end
  limit 1
 $mbus4$
@@ -830,9 +851,9 @@ select mbus4.ack($1)
 with mbus4_call1_args(n, "lease") as (select 1::bigint, ($1)::pg_catalog.text),
 mbus4_call1_taken as (
     delete from mbus4.message m
-    where (m.consumer_id, m.available_at, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::text) = (
+    where (m.consumer_id, m.available_at, m.id, m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text) = (
         select pg_catalog.split_part(p.lease, '.', 1)::bigint,
-            timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint::float8 * interval '1 microsecond',
+            pg_catalog.timestamptz 'epoch' + (pg_catalog.split_part(p.lease, '.', 4))::bigint::pg_catalog.float8 * interval '1 microsecond',
             pg_catalog.split_part(p.lease, '.', 2)::bigint,
             pg_catalog.split_part(p.lease, '.', 3)
         from (
@@ -844,7 +865,7 @@ mbus4_call1_taken as (
                     and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then true
                 when a.lease is null then false
-                else mbus4.at_parts_of_lease_c21ed2a5('1 _session_secret_', a.lease) is not null
+                else mbus4.at_parts_of_lease_86ae55a1('1 _session_secret_', a.lease) is not null
             end
             offset 0
         ) p
@@ -863,11 +884,11 @@ mbus4_call1 as (
 select "ack" as "ack"
 from mbus4_call1;
 -- where there is in the database:
-create or replace function mbus4.at_parts_of_lease_c21ed2a5(call text, lease text) returns text[] language sql volatile as $mbus4$
+create or replace function mbus4.at_parts_of_lease_86ae55a1(call text, lease text) returns text[] language sql volatile as $mbus4$
  select case
      when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
          then pg_catalog.string_to_array($2, '.')
-     else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000)::int::text::text[]
+     else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000)::int::pg_catalog.text::pg_catalog.text[]
  end
  limit 1
 $mbus4$
@@ -881,7 +902,7 @@ with mbus4_rows1 as (
 mbus4_call1_args(n, "lease") as (select mbus4_rows1.n, mbus4_rows1.h2 from mbus4_rows1),
 mbus4_call1_key as materialized (
     select p.n, p.part[1]::bigint as consumer_id, p.part[2]::bigint as id, p.part[3] as attempt,
-        timestamptz 'epoch' + (p.part[4])::bigint::float8 * interval '1 microsecond' as available_at
+        pg_catalog.timestamptz 'epoch' + (p.part[4])::bigint::pg_catalog.float8 * interval '1 microsecond' as available_at
     from (
         select a.n,
             case
@@ -890,7 +911,7 @@ mbus4_call1_key as materialized (
                     and a.lease operator(pg_catalog.~~) '_%._%._%.________________'
                     and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then pg_catalog.string_to_array(a.lease, '.')
-                else mbus4.at_parts_of_lease_c21ed2a5('1 _session_secret_', a.lease)
+                else mbus4.at_parts_of_lease_86ae55a1('1 _session_secret_', a.lease)
             end as part
         from mbus4_call1_args a
         offset 0
@@ -907,7 +928,7 @@ mbus4_call1_chosen as materialized (
             and m.id = k.id
             and (
                 m.delayed_until is distinct from m.available_at
-                    and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = k.attempt
+                    and m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text = k.attempt
             )
         order by m.consumer_id, m.available_at, m.id
         limit 1
@@ -931,11 +952,11 @@ select mbus4_call1."ack" as "ack"
 from mbus4_call1
 order by mbus4_call1.n;
 -- where there is in the database:
-create or replace function mbus4.at_parts_of_lease_c21ed2a5(call text, lease text) returns text[] language sql volatile as $mbus4$
+create or replace function mbus4.at_parts_of_lease_86ae55a1(call text, lease text) returns text[] language sql volatile as $mbus4$
  select case
      when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
          then pg_catalog.string_to_array($2, '.')
-     else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000)::int::text::text[]
+     else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2), 2000)::int::pg_catalog.text::pg_catalog.text[]
  end
  limit 1
 $mbus4$
@@ -943,13 +964,13 @@ $mbus4$
 # The rest are functions.
 select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($3, '5 min')
 ----
-select mbus4.at_retry_cc665861(
+select mbus4.at_retry_698f4eb1(
     '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry",
-    mbus4.at_fail_a3ec01d2('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
-    mbus4.at_extend_88e4edd3('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
+    mbus4.at_fail_7f422904('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_extend_74979a0b('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
 -- where there is in the database:
-create or replace function mbus4.at_retry_cc665861(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_698f4eb1(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -962,14 +983,14 @@ set jit = off as $mbus4$
              and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array(($2).lease, '.')
-         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', ($2).lease)
+         else mbus4.at_parts_of_lease_86ae55a1(''||$1||'', ($2).lease)
      end as part,
          ($2).message as message,
          pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
  ),
  given as materialized (
      select a.part, a.message, a.told,
-         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::text collate "C") as queue
+         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::pg_catalog.text collate "C") as queue
      from asked a
      where case
          when a.part is not null
@@ -996,16 +1017,17 @@ set jit = off as $mbus4$
      select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
      from given g
      join mbus4.message m on m.consumer_id = g.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint::float8 * interval '1 microsecond'
+         and m.available_at = pg_catalog.timestamptz 'epoch' + (g.part[4])::bigint::pg_catalog.float8 * interval '1 microsecond'
          and m.id = g.part[2]::bigint
      where (
-         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
+         m.delayed_until is distinct from m.available_at
+             and m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text = g.part[3]
      )
      for update of m
  ),
  consumed as materialized (
      select c as consumer, g.message,
-         mbus4_hstore.hstore('retry.first'::text, g.told)
+         mbus4_hstore.hstore('retry.first'::pg_catalog.text, g.told)
              operator(mbus4_hstore.||) coalesce((g.message).headers, '')
              operator(mbus4_hstore.||) mbus4_hstore.hstore(
                  array[
@@ -1013,12 +1035,12 @@ set jit = off as $mbus4$
                      (
                          1 + case
                              when (g.message).headers
-                                 operator(mbus4_hstore.->) 'retry.attempt'::text
+                                 operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
                                  operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                              else 0
                          end
-                     )::text,
+                     )::pg_catalog.text,
                      'retry.last', g.told
                  ]
              ) as headers
@@ -1077,11 +1099,11 @@ set jit = off as $mbus4$
                  $4,
                  pg_catalog.make_interval(
                      secs => least(
-                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::float8,
-                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
-                             2, least(s.attempt - 1, 60)::float8
+                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::pg_catalog.float8,
+                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::pg_catalog.float8 * pg_catalog.power(
+                             2, least(s.attempt - 1, 60)::pg_catalog.float8
                          )
-                     ) * (1::float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                     ) * (1::pg_catalog.float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
                  )
              )
          end as pause,
@@ -1092,20 +1114,20 @@ set jit = off as $mbus4$
          from leased l
          join mbus4.consumer c on c.id = l.consumer_id
          union all select false, c.consumer,
-             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int,
              null, (c.message).id, c.message, c.headers
          from consumed c
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_1b8bc6c3(
+     select mbus4.at_spent_f59931fe(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_a2a5c6a8(
+     select mbus4.at_bury_baee6485(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -1130,7 +1152,10 @@ set jit = off as $mbus4$
  timed as materialized (
      select d.*,
          case when d.new > 0 then pg_catalog.clock_timestamp() + d.pause end as at,
-         case when $3 is null then '' else mbus4_hstore.hstore('retry.error'::text, pg_catalog.left($3, 2000)) end as error
+         case
+             when $3 is null then ''
+             else mbus4_hstore.hstore('retry.error'::pg_catalog.text, pg_catalog.left($3, 2000))
+         end as error
      from drawn d
  ),
  moved as (
@@ -1154,7 +1179,7 @@ set jit = off as $mbus4$
  ) + (select pg_catalog.count(*) from put) > 0
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_fail_a3ec01d2(call text, lease text, error text) returns boolean language sql volatile
+create or replace function mbus4.at_fail_7f422904(call text, lease text, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1167,23 +1192,24 @@ set jit = off as $mbus4$
              and $2 operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array($2, '.')
-         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', $2)
+         else mbus4.at_parts_of_lease_86ae55a1(''||$1||'', $2)
      end as part
  ),
  leased as materialized (
      select m.consumer_id, m.available_at, m.id
      from named n
      join mbus4.message m on m.consumer_id = n.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (n.part[4])::bigint::float8 * interval '1 microsecond'
+         and m.available_at = pg_catalog.timestamptz 'epoch' + (n.part[4])::bigint::pg_catalog.float8 * interval '1 microsecond'
          and m.id = n.part[2]::bigint
      where (
-         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = n.part[3]
+         m.delayed_until is distinct from m.available_at
+             and m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text = n.part[3]
      )
      for update of m
  )
  select coalesce(
      (
-         select mbus4.at_spent_1b8bc6c3(
+         select mbus4.at_spent_f59931fe(
              $1, l.consumer_id, l.available_at, l.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')
          )
          from leased l
@@ -1192,7 +1218,7 @@ set jit = off as $mbus4$
  )
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_extend_88e4edd3(call text, lease text, duration interval) returns text language sql volatile
+create or replace function mbus4.at_extend_74979a0b(call text, lease text, duration interval) returns text language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1205,7 +1231,7 @@ set jit = off as $mbus4$
              and $2 operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array($2, '.')
-         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', $2)
+         else mbus4.at_parts_of_lease_86ae55a1(''||$1||'', $2)
      end as part
  ),
  given as materialized (
@@ -1242,15 +1268,16 @@ set jit = off as $mbus4$
  set available_at = case when d.new > 0 then pg_catalog.clock_timestamp() + d.length end
  from drawn d
  where m.consumer_id = d.id
-     and m.available_at = timestamptz 'epoch' + (d.part[4])::bigint::float8 * interval '1 microsecond'
+     and m.available_at = pg_catalog.timestamptz 'epoch' + (d.part[4])::bigint::pg_catalog.float8 * interval '1 microsecond'
      and m.id = d.part[2]::bigint
      and (
-         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = d.part[3]
+         m.delayed_until is distinct from m.available_at
+             and m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text = d.part[3]
      )
  returning pg_catalog.concat_ws(
      '.', m.consumer_id, m.id,
-     m.headers operator(mbus4_hstore.->) 'retry.attempt'::text,
-     (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint
+     m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text,
+     (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint
  )
 $mbus4$
 
@@ -1265,7 +1292,12 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                        coalesce(
+                            pg_catalog.pg_sequence_last_value(
+                                ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                            ),
+                            0
+                        )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                     ) as low
                 from (
                     select coalesce(
@@ -1313,26 +1345,29 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::text || '.' || case
+                pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue',
                         pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                         'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination',
@@ -1366,7 +1401,7 @@ mbus4_call1 as (
         )::mbus4.qt_model as consume
     from mbus4_call1_taken d
 )
-select mbus4.at_retry_cc665861(
+select mbus4.at_retry_698f4eb1(
     '2 _session_secret_', mbus4.to_retry((m)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry"
 from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m;
@@ -1388,7 +1423,7 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_cc665861(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_698f4eb1(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1401,14 +1436,14 @@ set jit = off as $mbus4$
              and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array(($2).lease, '.')
-         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', ($2).lease)
+         else mbus4.at_parts_of_lease_86ae55a1(''||$1||'', ($2).lease)
      end as part,
          ($2).message as message,
          pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
  ),
  given as materialized (
      select a.part, a.message, a.told,
-         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::text collate "C") as queue
+         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::pg_catalog.text collate "C") as queue
      from asked a
      where case
          when a.part is not null
@@ -1435,16 +1470,17 @@ set jit = off as $mbus4$
      select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
      from given g
      join mbus4.message m on m.consumer_id = g.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint::float8 * interval '1 microsecond'
+         and m.available_at = pg_catalog.timestamptz 'epoch' + (g.part[4])::bigint::pg_catalog.float8 * interval '1 microsecond'
          and m.id = g.part[2]::bigint
      where (
-         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
+         m.delayed_until is distinct from m.available_at
+             and m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text = g.part[3]
      )
      for update of m
  ),
  consumed as materialized (
      select c as consumer, g.message,
-         mbus4_hstore.hstore('retry.first'::text, g.told)
+         mbus4_hstore.hstore('retry.first'::pg_catalog.text, g.told)
              operator(mbus4_hstore.||) coalesce((g.message).headers, '')
              operator(mbus4_hstore.||) mbus4_hstore.hstore(
                  array[
@@ -1452,12 +1488,12 @@ set jit = off as $mbus4$
                      (
                          1 + case
                              when (g.message).headers
-                                 operator(mbus4_hstore.->) 'retry.attempt'::text
+                                 operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
                                  operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                              else 0
                          end
-                     )::text,
+                     )::pg_catalog.text,
                      'retry.last', g.told
                  ]
              ) as headers
@@ -1516,11 +1552,11 @@ set jit = off as $mbus4$
                  $4,
                  pg_catalog.make_interval(
                      secs => least(
-                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::float8,
-                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
-                             2, least(s.attempt - 1, 60)::float8
+                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::pg_catalog.float8,
+                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::pg_catalog.float8 * pg_catalog.power(
+                             2, least(s.attempt - 1, 60)::pg_catalog.float8
                          )
-                     ) * (1::float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                     ) * (1::pg_catalog.float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
                  )
              )
          end as pause,
@@ -1531,20 +1567,20 @@ set jit = off as $mbus4$
          from leased l
          join mbus4.consumer c on c.id = l.consumer_id
          union all select false, c.consumer,
-             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int,
              null, (c.message).id, c.message, c.headers
          from consumed c
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_1b8bc6c3(
+     select mbus4.at_spent_f59931fe(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_a2a5c6a8(
+     select mbus4.at_bury_baee6485(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -1569,7 +1605,10 @@ set jit = off as $mbus4$
  timed as materialized (
      select d.*,
          case when d.new > 0 then pg_catalog.clock_timestamp() + d.pause end as at,
-         case when $3 is null then '' else mbus4_hstore.hstore('retry.error'::text, pg_catalog.left($3, 2000)) end as error
+         case
+             when $3 is null then ''
+             else mbus4_hstore.hstore('retry.error'::pg_catalog.text, pg_catalog.left($3, 2000))
+         end as error
      from drawn d
  ),
  moved as (
@@ -1596,15 +1635,15 @@ $mbus4$
 select mbus4.alter_consumer('orders', max_attempts => 5), mbus4.redrive('orders')
 ----
 select case
-    when mbus4.at_alter_consumer_f61f47e7(
+    when mbus4.at_alter_consumer_fd6b196f(
         '1 _session_secret_', ('orders')::pg_catalog.text, 'default'::pg_catalog.text, (5)::integer, null::pg_catalog.interval,
         null::pg_catalog.interval, null::double precision, null::pg_catalog.interval
     ) > 0
-        then ''::void
+        then ''::pg_catalog.void
 end as "alter_consumer",
-    mbus4.at_redrive_fcf4451f('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
+    mbus4.at_redrive_e5eb825c('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
 -- where there is in the database:
-create or replace function mbus4.at_redrive_fcf4451f(call text, qname text, selector text, amt int) returns bigint language sql volatile
+create or replace function mbus4.at_redrive_e5eb825c(call text, qname text, selector text, amt int) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1614,7 +1653,10 @@ set jit = off as $mbus4$
      select pg_catalog.lower($2 collate "C") as queue,
          s.condition,
          pg_catalog.to_timestamp(
-             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (coalesce(c.hint, 1))::text)::regclass), 0)::float8 / 1000000.0::float8
+             coalesce(
+                 pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (coalesce(c.hint, 1))::pg_catalog.text)::pg_catalog.regclass),
+                 0
+             )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
          ) as low
      from (select $3 as text) a
      left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.text, 'UTF8')), 16))::bit(
@@ -1635,12 +1677,12 @@ set jit = off as $mbus4$
      end
  ),
  selected as materialized (
-     select w.word::text::tid as place
+     select w.word::pg_catalog.text::pg_catalog.tid as place
      from asked a
      cross join lateral pg_catalog.ts_stat(
          pg_catalog.format(
              $text$
- select pg_catalog.array_to_tsvector(array[m.ctid::text])
+ select pg_catalog.array_to_tsvector(array[m.ctid::pg_catalog.text])
  from mbus4.message m
  cross join lateral (
      select (
@@ -1648,25 +1690,27 @@ set jit = off as $mbus4$
              m.id, m.added::timestamp,
              coalesce(
                  m.iid,
-                 'dmq' || '.' || pg_catalog.current_database()::text || '.' || case
+                 'dmq' || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                      when m.available_at < '2038-01-01Z'
-                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                         then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                      when m.available_at < '2200-01-01Z'
-                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                         then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                      else ''
-                 end || m.id::text
+                 end || m.id::pg_catalog.text
              ) collate pg_catalog."default",
              coalesce(m.delayed_until, m.added)::timestamp,
              m.expires::timestamp, coalesce(m.received, '{}'),
              mbus4_hstore.hstore(
                  pg_catalog.array_cat(
                      array[
-                         'source_db', pg_catalog.current_database()::text, 'destination_queue', 'dmq', 'seenby',
-                         array[pg_catalog.current_database()::text]::text,
+                         'source_db',
+                         pg_catalog.current_database()::pg_catalog.text,
+                         'destination_queue', 'dmq', 'seenby',
+                         array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                          'enqueue_time',
                          case
                              when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                 then m.added::timestamp::text
+                                 then m.added::timestamp::pg_catalog.text
                              else mbus4.time_text(m.added::timestamp)
                          end,
                          'destination', 'dmq'
@@ -1700,9 +1744,10 @@ set jit = off as $mbus4$
      where a.condition is not null
  ),
  looked (n, at, id, can_go, place, queue, iid, stays, new, now, expires, headers, properties, data, deps, ids) as (
-     select 0::bigint, a.low, 0::bigint, 0::bigint, null::tid, null::text, null::text collate "C", null::text, null::bigint,
-         null::timestamptz, null::timestamptz, (null::mbus4.message).headers, (null::mbus4.message).properties,
-         (null::mbus4.message).data, null::text[], null::bigint[]
+     select 0::bigint, a.low, 0::bigint, 0::bigint, null::pg_catalog.tid, null::pg_catalog.text,
+         null::pg_catalog.text collate "C", null::pg_catalog.text, null::bigint, null::pg_catalog.timestamptz,
+         null::pg_catalog.timestamptz, (null::mbus4.message).headers, (null::mbus4.message).properties,
+         (null::mbus4.message).data, null::pg_catalog.text[], null::bigint[]
      from asked a
      union all select l.n + 1, m.available_at, m.id,
          l.can_go + case when w.stays is null then 1 else 0 end,
@@ -1716,8 +1761,8 @@ set jit = off as $mbus4$
              and m.available_at <= pg_catalog.clock_timestamp()
              and case
                  when (select a.queue from asked a) is null
-                     then m.headers operator(mbus4_hstore.->) 'destination'::text is not null
-                 else m.headers operator(mbus4_hstore.->) 'destination'::text = (select a.queue from asked a)
+                     then m.headers operator(mbus4_hstore.->) 'destination'::pg_catalog.text is not null
+                 else m.headers operator(mbus4_hstore.->) 'destination'::pg_catalog.text = (select a.queue from asked a)
              end
              and ((select a.condition from asked a) is null or m.ctid in (select s.place from selected s))
          order by m.available_at, m.id
@@ -1725,19 +1770,19 @@ set jit = off as $mbus4$
          for update skip locked
      ) m
      cross join lateral (
-         select m.headers operator(mbus4_hstore.->) 'destination'::text as queue,
-             m.headers operator(mbus4_hstore.->) 'dmq.consumer'::text as consumer,
+         select m.headers operator(mbus4_hstore.->) 'destination'::pg_catalog.text as queue,
+             m.headers operator(mbus4_hstore.->) 'dmq.consumer'::pg_catalog.text as consumer,
              coalesce(
-                 m.headers operator(mbus4_hstore.->) 'dmq.iid'::text,
+                 m.headers operator(mbus4_hstore.->) 'dmq.iid'::pg_catalog.text,
                  coalesce(
                      m.iid,
-                     'dmq' || '.' || pg_catalog.current_database()::text || '.' || case
+                     'dmq' || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                          when m.available_at < '2038-01-01Z'
-                             then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
+                             then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                          when m.available_at < '2200-01-01Z'
-                             then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                             then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                          else ''
-                     end || m.id::text
+                     end || m.id::pg_catalog.text
                  )
              ) as own_iid,
              m.headers
@@ -1745,9 +1790,12 @@ set jit = off as $mbus4$
                      'destination', 'dmq.added', 'dmq.error', 'dmq.consumer', 'dmq.iid', 'retry.attempt', 'retry.first',
                      'retry.last', 'retry.error'
                  ] as kept,
-             nullif(m.headers operator(mbus4_hstore.->) 'seenby'::text, array[pg_catalog.current_database()::text]::text) as seen,
-             m.headers operator(mbus4_hstore.->) 'consume_after'::text as wanted,
-             mbus4.array_of(m.headers operator(mbus4_hstore.->) 'consume_after'::text) as deps
+             nullif(
+                 m.headers operator(mbus4_hstore.->) 'seenby'::pg_catalog.text,
+                 array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text
+             ) as seen,
+             m.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text as wanted,
+             mbus4.array_of(m.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text) as deps
          offset 0
      ) d
      cross join lateral (
@@ -1757,11 +1805,11 @@ set jit = off as $mbus4$
              when d.seen is not null and mbus4.array_of(d.seen) is null or d.wanted is not null and d.deps is null then 'taken'
          end as no_way,
              case
-                 when d.seen is null then d.kept operator(mbus4_hstore.-) 'seenby'::text
+                 when d.seen is null then d.kept operator(mbus4_hstore.-) 'seenby'::pg_catalog.text
                  else d.kept
                      operator(mbus4_hstore.||) mbus4_hstore.hstore(
-                         'seenby'::text,
-                         pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::text)::text
+                         'seenby'::pg_catalog.text,
+                         pg_catalog.array_append(mbus4.array_of(d.seen), pg_catalog.current_database()::pg_catalog.text)::pg_catalog.text
                      )
              end as headers
          offset 0
@@ -1895,10 +1943,10 @@ set jit = off as $mbus4$
          nullif(
              pg_catalog.concat_ws(
                  ', ',
-                 nullif(c.gone, 0)::text || ' whose queue or consumer is gone',
-                 nullif(c.expired, 0)::text || ' that expired',
-                 nullif(c.unwanted, 0)::text || ' that no consumer selects',
-                 nullif(c.taken, 0)::text || ' whose iid the consumer has again or whose headers cannot be read'
+                 nullif(c.gone, 0)::pg_catalog.text || ' whose queue or consumer is gone',
+                 nullif(c.expired, 0)::pg_catalog.text || ' that expired',
+                 nullif(c.unwanted, 0)::pg_catalog.text || ' that no consumer selects',
+                 nullif(c.taken, 0)::pg_catalog.text || ' whose iid the consumer has again or whose headers cannot be read'
              ),
              ''
          ) as staying
@@ -1917,7 +1965,7 @@ set jit = off as $mbus4$
                      'x' || pg_catalog.encode(
                          pg_catalog.convert_to('m4 '||$1||' ' || '00000 messages that stay in dmq: ' || t.staying, 'UTF8'), 'hex'
                      )
-                 )::varbit::text,
+                 )::pg_catalog.varbit::pg_catalog.text,
                  '01', E' \t'
              )
          ) is not null
@@ -1926,7 +1974,7 @@ set jit = off as $mbus4$
  from told t
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_alter_consumer_f61f47e7(
+create or replace function mbus4.at_alter_consumer_fd6b196f(
     call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval
 ) returns bigint language sql volatile as $mbus4$
  with old as materialized (
@@ -1958,8 +2006,8 @@ create or replace function mbus4.at_alter_consumer_f61f47e7(
                  coalesce(p.backoff, interval '1 second'),
                  coalesce(p.max_backoff, interval '1 hour')
              )
-         when not $7 between 0::float8
-             and 1::float8
+         when not $7 between 0::pg_catalog.float8
+             and 1::pg_catalog.float8
              then pg_catalog.format('mbus4-error '||$1||' 22023 jitter must be between 0 and 1, and is %s', $7)
          when $8 not between interval '1 millisecond'
              and interval '365 days'

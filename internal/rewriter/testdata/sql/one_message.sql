@@ -52,25 +52,27 @@ mbus4_call1 as (
                 d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
-                    d.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                    d.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                         when d.available_at < '2038-01-01Z'
-                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                         when d.available_at < '2200-01-01Z'
-                            then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                            then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                         else ''
-                    end || d.id::text
+                    end || d.id::pg_catalog.text
                 ) collate pg_catalog."default",
                 coalesce(d.delayed_until, d.added)::timestamp,
                 d.expires::timestamp, coalesce(d.received, '{}'),
                 mbus4_hstore.hstore(
                     pg_catalog.array_cat(
                         array[
-                            'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
-                            array[pg_catalog.current_database()::text]::text,
+                            'source_db',
+                            pg_catalog.current_database()::pg_catalog.text,
+                            'destination_queue', d.queue, 'seenby',
+                            array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                             'enqueue_time',
                             case
                                 when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                    then d.added::timestamp::text
+                                    then d.added::timestamp::pg_catalog.text
                                 else mbus4.time_text(d.added::timestamp)
                             end,
                             'destination', d.queue
@@ -178,25 +180,27 @@ mbus4_call1 as (
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        k.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                        k.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                             when d.available_at < '2200-01-01Z'
-                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || d.id::text
+                        end || d.id::pg_catalog.text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
                         pg_catalog.array_cat(
                             array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
+                                'source_db',
+                                pg_catalog.current_database()::pg_catalog.text,
+                                'destination_queue', k.queue, 'seenby',
+                                array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                 'enqueue_time',
                                 case
                                     when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then d.added::timestamp::text
+                                        then d.added::timestamp::pg_catalog.text
                                     else mbus4.time_text(d.added::timestamp)
                                 end,
                                 'destination', k.queue
@@ -252,24 +256,27 @@ select (
             m.id, m.added::timestamp,
             coalesce(
                 m.iid,
-                c.qname || '.' || pg_catalog.current_database()::text || '.' || case
+                c.qname || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when m.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', m.available_at) * 1000000::float8)::bigint::text
-                    when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', m.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when m.available_at < '2200-01-01Z'
+                        then (extract(epoch from m.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || m.id::text
+                end || m.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(m.delayed_until, m.added)::timestamp,
             m.expires::timestamp, coalesce(m.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue', c.qname, 'seenby',
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then m.added::timestamp::text
+                                then m.added::timestamp::pg_catalog.text
                             else mbus4.time_text(m.added::timestamp)
                         end,
                         'destination', c.qname
@@ -328,10 +335,10 @@ select (
                         select pg_catalog.to_timestamp(
                             coalesce(
                                 pg_catalog.pg_sequence_last_value(
-                                    ('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::text)::regclass
+                                    ('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::pg_catalog.text)::pg_catalog.regclass
                                 ),
                                 0
-                            )::float8 / 1000000.0::float8
+                            )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                         )
                     )
                     and (
@@ -360,6 +367,6 @@ select mbus4.get_iid('orders')
 ----
 select (
     pg_catalog.translate(('orders')::pg_catalog.text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') || (
-        '.' || pg_catalog.current_database()::text || '.'
-    ) || pg_catalog.nextval('mbus4.post_id')::text
+        '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+    ) || pg_catalog.nextval('mbus4.post_id')::pg_catalog.text
 ) as "get_iid"

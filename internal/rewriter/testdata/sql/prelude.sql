@@ -3,17 +3,17 @@ select mbus4.run_on_orders('insert into done select ($1).iid')
 ---- unprepared
 do $mbus4$
 declare
-    mbus4_text text;
+    mbus4_text pg_catalog.text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
-    mbus4_error text;
+    mbus4_error pg_catalog.text;
     mbus4_stopped boolean := false;
     mbus4_retries constant boolean := exists (
         select
         from mbus4.consumer c
         where c.qname = pg_catalog.lower('orders' collate "C") and c.name = 'default' and c.max_attempts is not null and c.id <> 1
     );
-    mbus4_iid text;
+    mbus4_iid pg_catalog.text;
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
@@ -30,7 +30,9 @@ begin
     end if;
     begin
         for mbus4_message in
-        with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+        with mbus4_call_args (n, "qname", "cname", "amt") as (
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, 100
+        ),
         mbus4_call_taken as (
             delete from mbus4.message m
             where m.ctid = any(
@@ -40,9 +42,11 @@ begin
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
                                 coalesce(
-                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    pg_catalog.pg_sequence_last_value(
+                                        ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                                    ),
                                     0
-                                )::float8 / 1000000.0::float8
+                                )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                             ) as low
                         from (
                             select coalesce(
@@ -101,27 +105,29 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                             when d.available_at < '2200-01-01Z'
-                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || d.id::text
+                        end || d.id::pg_catalog.text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
                         pg_catalog.array_cat(
                             array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                'source_db',
+                                pg_catalog.current_database()::pg_catalog.text,
+                                'destination_queue',
                                 (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
                                 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
+                                array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                 'enqueue_time',
                                 case
                                     when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then d.added::timestamp::text
+                                        then d.added::timestamp::pg_catalog.text
                                     else mbus4.time_text(d.added::timestamp)
                                 end,
                                 'destination',
@@ -192,12 +198,12 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_cc665861(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                        select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                        select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                             (mbus4_message).headers
                                 operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
@@ -220,13 +226,15 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_ffe28eaf(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -243,8 +251,9 @@ begin
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
                                 a.iid as given, a.headers as headers,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data as data
+                                a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                                a.expires::pg_catalog.timestamptz as expires,
+                                a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -262,7 +271,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -289,7 +298,7 @@ begin
                                             )
                                         end
                                 end,
-                                mbus4.at_post_given_ffe28eaf(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -299,12 +308,13 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                                    when p.at < '2200-01-01Z'
+                                        then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || p.id::text
+                                end || p.id::pg_catalog.text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -321,7 +331,7 @@ begin
     end;
     if mbus4_stopped then
         with mbus4_call_args (n, "qname", "cname", "msgid") as (
-            select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
@@ -393,25 +403,27 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || d.id::text
+                                end || d.id::pg_catalog.text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
                                 pg_catalog.array_cat(
                                     array[
-                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                        array[pg_catalog.current_database()::text]::text,
+                                        'source_db',
+                                        pg_catalog.current_database()::pg_catalog.text,
+                                        'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                         'enqueue_time',
                                         case
                                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                then d.added::timestamp::text
+                                                then d.added::timestamp::pg_catalog.text
                                             else mbus4.time_text(d.added::timestamp)
                                         end,
                                         'destination', k.queue
@@ -445,12 +457,12 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_cc665861(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                     (mbus4_message).headers
                         operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
@@ -468,13 +480,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_ffe28eaf(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -491,8 +503,9 @@ begin
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
                         a.iid as given, a.headers as headers,
-                        a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data as data
+                        a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                        a.expires::pg_catalog.timestamptz as expires,
+                        a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w
@@ -510,7 +523,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -536,7 +549,7 @@ begin
                                     )
                                 end
                         end,
-                        mbus4.at_post_given_ffe28eaf(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -546,11 +559,12 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
+                            when p.at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || p.id::text
+                        end || p.id::pg_catalog.text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -558,10 +572,10 @@ begin
             from mbus4_call;
         end if;
     end if;
-    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::pg_catalog.text, true);
 end
 $mbus4$;
-select (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4) as "run_on_orders";
+select (pg_catalog.current_setting('mbus4.result_' || (1)::pg_catalog.text)::pg_catalog.int4) as "run_on_orders";
 -- where there is in the database:
 create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
  select (
@@ -580,14 +594,14 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_ffe28eaf(
+create or replace function mbus4.at_post_given_361e6977(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text is null then $8 operator(mbus4_hstore.-) 'seenby'::pg_catalog.text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::pg_catalog.text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text)::pg_catalog.text[] end, pg_catalog.current_database()::pg_catalog.text)::pg_catalog.text) end; mbus4_wanted constant pg_catalog.text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean; mbus4_at constant pg_catalog.timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after pg_catalog.text[]; mbus4_iid pg_catalog.text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::pg_catalog.text else '' end || $3::pg_catalog.text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_cc665861(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_698f4eb1(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -600,14 +614,14 @@ set jit = off as $mbus4$
              and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array(($2).lease, '.')
-         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', ($2).lease)
+         else mbus4.at_parts_of_lease_86ae55a1(''||$1||'', ($2).lease)
      end as part,
          ($2).message as message,
          pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
  ),
  given as materialized (
      select a.part, a.message, a.told,
-         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::text collate "C") as queue
+         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::pg_catalog.text collate "C") as queue
      from asked a
      where case
          when a.part is not null
@@ -634,16 +648,17 @@ set jit = off as $mbus4$
      select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
      from given g
      join mbus4.message m on m.consumer_id = g.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint::float8 * interval '1 microsecond'
+         and m.available_at = pg_catalog.timestamptz 'epoch' + (g.part[4])::bigint::pg_catalog.float8 * interval '1 microsecond'
          and m.id = g.part[2]::bigint
      where (
-         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
+         m.delayed_until is distinct from m.available_at
+             and m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text = g.part[3]
      )
      for update of m
  ),
  consumed as materialized (
      select c as consumer, g.message,
-         mbus4_hstore.hstore('retry.first'::text, g.told)
+         mbus4_hstore.hstore('retry.first'::pg_catalog.text, g.told)
              operator(mbus4_hstore.||) coalesce((g.message).headers, '')
              operator(mbus4_hstore.||) mbus4_hstore.hstore(
                  array[
@@ -651,12 +666,12 @@ set jit = off as $mbus4$
                      (
                          1 + case
                              when (g.message).headers
-                                 operator(mbus4_hstore.->) 'retry.attempt'::text
+                                 operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
                                  operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                              else 0
                          end
-                     )::text,
+                     )::pg_catalog.text,
                      'retry.last', g.told
                  ]
              ) as headers
@@ -715,11 +730,11 @@ set jit = off as $mbus4$
                  $4,
                  pg_catalog.make_interval(
                      secs => least(
-                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::float8,
-                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
-                             2, least(s.attempt - 1, 60)::float8
+                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::pg_catalog.float8,
+                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::pg_catalog.float8 * pg_catalog.power(
+                             2, least(s.attempt - 1, 60)::pg_catalog.float8
                          )
-                     ) * (1::float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                     ) * (1::pg_catalog.float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
                  )
              )
          end as pause,
@@ -730,20 +745,20 @@ set jit = off as $mbus4$
          from leased l
          join mbus4.consumer c on c.id = l.consumer_id
          union all select false, c.consumer,
-             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int,
              null, (c.message).id, c.message, c.headers
          from consumed c
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_1b8bc6c3(
+     select mbus4.at_spent_f59931fe(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_a2a5c6a8(
+     select mbus4.at_bury_baee6485(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -768,7 +783,10 @@ set jit = off as $mbus4$
  timed as materialized (
      select d.*,
          case when d.new > 0 then pg_catalog.clock_timestamp() + d.pause end as at,
-         case when $3 is null then '' else mbus4_hstore.hstore('retry.error'::text, pg_catalog.left($3, 2000)) end as error
+         case
+             when $3 is null then ''
+             else mbus4_hstore.hstore('retry.error'::pg_catalog.text, pg_catalog.left($3, 2000))
+         end as error
      from drawn d
  ),
  moved as (
@@ -795,17 +813,17 @@ $mbus4$
 -- whenever it is bound:
 do $mbus4$
 declare
-    mbus4_text text;
+    mbus4_text pg_catalog.text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
-    mbus4_error text;
+    mbus4_error pg_catalog.text;
     mbus4_stopped boolean := false;
     mbus4_retries constant boolean := exists (
         select
         from mbus4.consumer c
         where c.qname = pg_catalog.lower('orders' collate "C") and c.name = 'default' and c.max_attempts is not null and c.id <> 1
     );
-    mbus4_iid text;
+    mbus4_iid pg_catalog.text;
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
@@ -822,7 +840,9 @@ begin
     end if;
     begin
         for mbus4_message in
-        with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+        with mbus4_call_args (n, "qname", "cname", "amt") as (
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, 100
+        ),
         mbus4_call_taken as (
             delete from mbus4.message m
             where m.ctid = any(
@@ -832,9 +852,11 @@ begin
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
                                 coalesce(
-                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    pg_catalog.pg_sequence_last_value(
+                                        ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                                    ),
                                     0
-                                )::float8 / 1000000.0::float8
+                                )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                             ) as low
                         from (
                             select coalesce(
@@ -893,27 +915,29 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                             when d.available_at < '2200-01-01Z'
-                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || d.id::text
+                        end || d.id::pg_catalog.text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
                         pg_catalog.array_cat(
                             array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                'source_db',
+                                pg_catalog.current_database()::pg_catalog.text,
+                                'destination_queue',
                                 (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
                                 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
+                                array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                 'enqueue_time',
                                 case
                                     when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then d.added::timestamp::text
+                                        then d.added::timestamp::pg_catalog.text
                                     else mbus4.time_text(d.added::timestamp)
                                 end,
                                 'destination',
@@ -984,12 +1008,12 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_cc665861(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                        select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                        select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                             (mbus4_message).headers
                                 operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
@@ -1012,13 +1036,15 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_ffe28eaf(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -1035,8 +1061,9 @@ begin
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
                                 a.iid as given, a.headers as headers,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data as data
+                                a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                                a.expires::pg_catalog.timestamptz as expires,
+                                a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -1054,7 +1081,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -1081,7 +1108,7 @@ begin
                                             )
                                         end
                                 end,
-                                mbus4.at_post_given_ffe28eaf(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -1091,12 +1118,13 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                                    when p.at < '2200-01-01Z'
+                                        then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || p.id::text
+                                end || p.id::pg_catalog.text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -1113,7 +1141,7 @@ begin
     end;
     if mbus4_stopped then
         with mbus4_call_args (n, "qname", "cname", "msgid") as (
-            select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
@@ -1185,25 +1213,27 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || d.id::text
+                                end || d.id::pg_catalog.text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
                                 pg_catalog.array_cat(
                                     array[
-                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                        array[pg_catalog.current_database()::text]::text,
+                                        'source_db',
+                                        pg_catalog.current_database()::pg_catalog.text,
+                                        'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                         'enqueue_time',
                                         case
                                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                then d.added::timestamp::text
+                                                then d.added::timestamp::pg_catalog.text
                                             else mbus4.time_text(d.added::timestamp)
                                         end,
                                         'destination', k.queue
@@ -1237,12 +1267,12 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_cc665861(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                     (mbus4_message).headers
                         operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
@@ -1260,13 +1290,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_ffe28eaf(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -1283,8 +1313,9 @@ begin
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
                         a.iid as given, a.headers as headers,
-                        a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data as data
+                        a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                        a.expires::pg_catalog.timestamptz as expires,
+                        a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w
@@ -1302,7 +1333,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -1328,7 +1359,7 @@ begin
                                     )
                                 end
                         end,
-                        mbus4.at_post_given_ffe28eaf(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -1338,11 +1369,12 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
+                            when p.at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || p.id::text
+                        end || p.id::pg_catalog.text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -1350,11 +1382,11 @@ begin
             from mbus4_call;
         end if;
     end if;
-    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::pg_catalog.text, true);
 end
 $mbus4$;
 -- when it is parsed:
-select (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4) as "run_on_orders"
+select (pg_catalog.current_setting('mbus4.result_' || (1)::pg_catalog.text)::pg_catalog.int4) as "run_on_orders"
 
 # A view over a queue, which works without the proxy, too.
 select mbus4.create_view('orders')
@@ -1364,19 +1396,20 @@ select null
 where case
     when not exists (select from mbus4.queue q where q.qname = 'orders')
         then pg_catalog.left(
-            pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', 'orders'::text), 2000
+            pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', 'orders'::pg_catalog.text), 2000
         )::int
     when not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default')
         then pg_catalog.left(
             pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer "%s"', 'orders'::text, 'default'::text
+                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer "%s"',
+                'orders'::pg_catalog.text, 'default'::pg_catalog.text
             ),
             2000
         )::int
 end is not null ; create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore) language sql volatile rows 1 security definer
 set search_path = pg_catalog,
     pg_temp as '
-        with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
+        with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::pg_catalog.text, ''default''::pg_catalog.text),
         mbus4_call_taken as (
             delete from mbus4.message m
             where m.ctid = any(
@@ -1385,7 +1418,12 @@ set search_path = pg_catalog,
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                                coalesce(
+                                    pg_catalog.pg_sequence_last_value(
+                                        (''mbus4.hint_'' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                                    ),
+                                    0
+                                )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                             ) as low
                         from (
                             select coalesce(
@@ -1433,26 +1471,29 @@ set search_path = pg_catalog,
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
                             when d.available_at < ''2038-01-01Z''
-                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000::float8)::bigint::text
-                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                            when d.available_at < ''2200-01-01Z''
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''''
-                        end || d.id::text
+                        end || d.id::pg_catalog.text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, ''{}''),
                     mbus4_hstore.hstore(
                         pg_catalog.array_cat(
                             array[
-                                ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
+                                ''source_db'',
+                                pg_catalog.current_database()::pg_catalog.text,
+                                ''destination_queue'',
                                 (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
                                 ''seenby'',
-                                array[pg_catalog.current_database()::text]::text,
+                                array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                 ''enqueue_time'',
                                 case
                                     when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
-                                        then d.added::timestamp::text
+                                        then d.added::timestamp::pg_catalog.text
                                     else mbus4.time_text(d.added::timestamp)
                                 end,
                                 ''destination'',
@@ -1496,8 +1537,8 @@ set search_path = pg_catalog,
 set search_path = pg_catalog,
     pg_temp as '
         with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-            select 1::bigint, ''orders''::text, $1, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp, null::timestamp,
-                null::text
+            select 1::bigint, ''orders''::pg_catalog.text, $1, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp,
+                null::timestamp, null::pg_catalog.text
         ),
         mbus4_call_posted as materialized (
             select w.*,
@@ -1507,13 +1548,13 @@ set search_path = pg_catalog,
                         and (
                             w.given is null
                                 or (
-                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::text || ''.'') = 0
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'') = 0
                                         or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
                                 )
                                 and not exists (select from mbus4.message m where m.iid = w.given)
                         )
                         then null
-                    else mbus4.at_post_given_ffe28eaf(
+                    else mbus4.at_post_given_361e6977(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
@@ -1529,8 +1570,9 @@ set search_path = pg_catalog,
                     pg_catalog.clock_timestamp() as added,
                     pg_catalog.lower(a.qname collate "C") as queue,
                     a.iid as given, a.headers as headers,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data as data
+                    a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                    a.expires::pg_catalog.timestamptz as expires,
+                    a.properties, a.data as data
                 from mbus4_call_args a
                 offset 0
             ) w
@@ -1546,7 +1588,7 @@ set search_path = pg_catalog,
                             when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
                             else p.added
                         end >= ''2200-01-01Z''
-                            then p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || p.id::text
+                            then p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || p.id::pg_catalog.text
                     end
                 ),
                 p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -1572,7 +1614,7 @@ set search_path = pg_catalog,
                                 )
                             end
                     end,
-                    mbus4.at_post_given_ffe28eaf(
+                    mbus4.at_post_given_361e6977(
                         ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
@@ -1581,11 +1623,12 @@ set search_path = pg_catalog,
             select p.n,
                 coalesce(
                     p.done, p.given,
-                    p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || case
-                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000::float8)::bigint::text
-                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                    p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
+                        when p.at < ''2038-01-01Z''
+                            then (pg_catalog.date_part(''epoch'', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                         else ''''
-                    end || p.id::text
+                    end || p.id::pg_catalog.text
                 ) as post
             from mbus4_call_posted p
         )
@@ -1616,12 +1659,12 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_ffe28eaf(
+create or replace function mbus4.at_post_given_361e6977(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text is null then $8 operator(mbus4_hstore.-) 'seenby'::pg_catalog.text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::pg_catalog.text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text)::pg_catalog.text[] end, pg_catalog.current_database()::pg_catalog.text)::pg_catalog.text) end; mbus4_wanted constant pg_catalog.text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean; mbus4_at constant pg_catalog.timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after pg_catalog.text[]; mbus4_iid pg_catalog.text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::pg_catalog.text else '' end || $3::pg_catalog.text); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 insert into mbus4.view_insert (iid)
@@ -1629,12 +1672,13 @@ select null
 where case
     when not exists (select from mbus4.queue q where q.qname = 'orders')
         then pg_catalog.left(
-            pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', 'orders'::text), 2000
+            pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', 'orders'::pg_catalog.text), 2000
         )::int
     when not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default')
         then pg_catalog.left(
             pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer "%s"', 'orders'::text, 'default'::text
+                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer "%s"',
+                'orders'::pg_catalog.text, 'default'::pg_catalog.text
             ),
             2000
         )::int
@@ -1642,7 +1686,7 @@ end is not null;
 create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore) language sql volatile rows 1 security definer
 set search_path = pg_catalog,
     pg_temp as '
-        with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
+        with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::pg_catalog.text, ''default''::pg_catalog.text),
         mbus4_call_taken as (
             delete from mbus4.message m
             where m.ctid = any(
@@ -1651,7 +1695,12 @@ set search_path = pg_catalog,
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                                coalesce(
+                                    pg_catalog.pg_sequence_last_value(
+                                        (''mbus4.hint_'' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                                    ),
+                                    0
+                                )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                             ) as low
                         from (
                             select coalesce(
@@ -1699,26 +1748,29 @@ set search_path = pg_catalog,
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database()::text || ''.'' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
                             when d.available_at < ''2038-01-01Z''
-                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000::float8)::bigint::text
-                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                            when d.available_at < ''2200-01-01Z''
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''''
-                        end || d.id::text
+                        end || d.id::pg_catalog.text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, ''{}''),
                     mbus4_hstore.hstore(
                         pg_catalog.array_cat(
                             array[
-                                ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
+                                ''source_db'',
+                                pg_catalog.current_database()::pg_catalog.text,
+                                ''destination_queue'',
                                 (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
                                 ''seenby'',
-                                array[pg_catalog.current_database()::text]::text,
+                                array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                 ''enqueue_time'',
                                 case
                                     when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
-                                        then d.added::timestamp::text
+                                        then d.added::timestamp::pg_catalog.text
                                     else mbus4.time_text(d.added::timestamp)
                                 end,
                                 ''destination'',
@@ -1763,8 +1815,8 @@ create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data mbus4_hst
 set search_path = pg_catalog,
     pg_temp as '
         with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-            select 1::bigint, ''orders''::text, $1, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp, null::timestamp,
-                null::text
+            select 1::bigint, ''orders''::pg_catalog.text, $1, null::mbus4_hstore.hstore, null::mbus4_hstore.hstore, null::timestamp,
+                null::timestamp, null::pg_catalog.text
         ),
         mbus4_call_posted as materialized (
             select w.*,
@@ -1774,13 +1826,13 @@ set search_path = pg_catalog,
                         and (
                             w.given is null
                                 or (
-                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::text || ''.'') = 0
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'') = 0
                                         or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
                                 )
                                 and not exists (select from mbus4.message m where m.iid = w.given)
                         )
                         then null
-                    else mbus4.at_post_given_ffe28eaf(
+                    else mbus4.at_post_given_361e6977(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
@@ -1796,8 +1848,9 @@ set search_path = pg_catalog,
                     pg_catalog.clock_timestamp() as added,
                     pg_catalog.lower(a.qname collate "C") as queue,
                     a.iid as given, a.headers as headers,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data as data
+                    a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                    a.expires::pg_catalog.timestamptz as expires,
+                    a.properties, a.data as data
                 from mbus4_call_args a
                 offset 0
             ) w
@@ -1813,7 +1866,7 @@ set search_path = pg_catalog,
                             when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
                             else p.added
                         end >= ''2200-01-01Z''
-                            then p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || p.id::text
+                            then p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || p.id::pg_catalog.text
                     end
                 ),
                 p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -1839,7 +1892,7 @@ set search_path = pg_catalog,
                                 )
                             end
                     end,
-                    mbus4.at_post_given_ffe28eaf(
+                    mbus4.at_post_given_361e6977(
                         ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
@@ -1848,11 +1901,12 @@ set search_path = pg_catalog,
             select p.n,
                 coalesce(
                     p.done, p.given,
-                    p.queue || ''.'' || pg_catalog.current_database()::text || ''.'' || case
-                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000::float8)::bigint::text
-                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                    p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
+                        when p.at < ''2038-01-01Z''
+                            then (pg_catalog.date_part(''epoch'', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                         else ''''
-                    end || p.id::text
+                    end || p.id::pg_catalog.text
                 ) as post
             from mbus4_call_posted p
         )
@@ -1872,17 +1926,17 @@ select mbus4.run_on_orders(current_setting('app.exec'))
 ---- unprepared
 do $mbus4$
 declare
-    mbus4_text text;
+    mbus4_text pg_catalog.text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
-    mbus4_error text;
+    mbus4_error pg_catalog.text;
     mbus4_stopped boolean := false;
     mbus4_retries constant boolean := exists (
         select
         from mbus4.consumer c
         where c.qname = pg_catalog.lower('orders' collate "C") and c.name = 'default' and c.max_attempts is not null and c.id <> 1
     );
-    mbus4_iid text;
+    mbus4_iid pg_catalog.text;
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
@@ -1904,7 +1958,9 @@ begin
     end if;
     begin
         for mbus4_message in
-        with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+        with mbus4_call_args (n, "qname", "cname", "amt") as (
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, 100
+        ),
         mbus4_call_taken as (
             delete from mbus4.message m
             where m.ctid = any(
@@ -1914,9 +1970,11 @@ begin
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
                                 coalesce(
-                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    pg_catalog.pg_sequence_last_value(
+                                        ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                                    ),
                                     0
-                                )::float8 / 1000000.0::float8
+                                )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                             ) as low
                         from (
                             select coalesce(
@@ -1975,27 +2033,29 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                             when d.available_at < '2200-01-01Z'
-                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || d.id::text
+                        end || d.id::pg_catalog.text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
                         pg_catalog.array_cat(
                             array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                'source_db',
+                                pg_catalog.current_database()::pg_catalog.text,
+                                'destination_queue',
                                 (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
                                 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
+                                array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                 'enqueue_time',
                                 case
                                     when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then d.added::timestamp::text
+                                        then d.added::timestamp::pg_catalog.text
                                     else mbus4.time_text(d.added::timestamp)
                                 end,
                                 'destination',
@@ -2066,12 +2126,12 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_cc665861(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                        select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                        select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                             (mbus4_message).headers
                                 operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
@@ -2094,13 +2154,15 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_ffe28eaf(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -2117,8 +2179,9 @@ begin
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
                                 a.iid as given, a.headers as headers,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data as data
+                                a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                                a.expires::pg_catalog.timestamptz as expires,
+                                a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -2136,7 +2199,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -2163,7 +2226,7 @@ begin
                                             )
                                         end
                                 end,
-                                mbus4.at_post_given_ffe28eaf(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -2173,12 +2236,13 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                                    when p.at < '2200-01-01Z'
+                                        then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || p.id::text
+                                end || p.id::pg_catalog.text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -2195,7 +2259,7 @@ begin
     end;
     if mbus4_stopped then
         with mbus4_call_args (n, "qname", "cname", "msgid") as (
-            select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
@@ -2267,25 +2331,27 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || d.id::text
+                                end || d.id::pg_catalog.text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
                                 pg_catalog.array_cat(
                                     array[
-                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                        array[pg_catalog.current_database()::text]::text,
+                                        'source_db',
+                                        pg_catalog.current_database()::pg_catalog.text,
+                                        'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                         'enqueue_time',
                                         case
                                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                then d.added::timestamp::text
+                                                then d.added::timestamp::pg_catalog.text
                                             else mbus4.time_text(d.added::timestamp)
                                         end,
                                         'destination', k.queue
@@ -2319,12 +2385,12 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_cc665861(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                     (mbus4_message).headers
                         operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
@@ -2342,13 +2408,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_ffe28eaf(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -2365,8 +2431,9 @@ begin
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
                         a.iid as given, a.headers as headers,
-                        a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data as data
+                        a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                        a.expires::pg_catalog.timestamptz as expires,
+                        a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w
@@ -2384,7 +2451,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -2410,7 +2477,7 @@ begin
                                     )
                                 end
                         end,
-                        mbus4.at_post_given_ffe28eaf(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -2420,11 +2487,12 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
+                            when p.at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || p.id::text
+                        end || p.id::pg_catalog.text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -2432,13 +2500,13 @@ begin
             from mbus4_call;
         end if;
     end if;
-    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::pg_catalog.text, true);
 end
 $mbus4$;
 select (
     case
         when pg_catalog.num_nonnulls((case when true then null else (current_setting('app.exec')) end)::pg_catalog.text) >= 0
-            then (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4)
+            then (pg_catalog.current_setting('mbus4.result_' || (1)::pg_catalog.text)::pg_catalog.int4)
     end
 ) as "run_on_orders";
 -- where there is in the database:
@@ -2459,14 +2527,14 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_ffe28eaf(
+create or replace function mbus4.at_post_given_361e6977(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile cost 1
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::text is null then $8 operator(mbus4_hstore.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::text), 2000)::int::text::text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::text || '.' || $3::text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::float8)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::text else '' end || $3::text); end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text is null then $8 operator(mbus4_hstore.-) 'seenby'::pg_catalog.text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::pg_catalog.text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text)::pg_catalog.text[] end, pg_catalog.current_database()::pg_catalog.text)::pg_catalog.text) end; mbus4_wanted constant pg_catalog.text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean; mbus4_at constant pg_catalog.timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after pg_catalog.text[]; mbus4_iid pg_catalog.text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::pg_catalog.text else '' end || $3::pg_catalog.text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_cc665861(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_698f4eb1(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -2479,14 +2547,14 @@ set jit = off as $mbus4$
              and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________'
              and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...'
              then pg_catalog.string_to_array(($2).lease, '.')
-         else mbus4.at_parts_of_lease_c21ed2a5(''||$1||'', ($2).lease)
+         else mbus4.at_parts_of_lease_86ae55a1(''||$1||'', ($2).lease)
      end as part,
          ($2).message as message,
          pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told
  ),
  given as materialized (
      select a.part, a.message, a.told,
-         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::text collate "C") as queue
+         pg_catalog.lower((a.message).headers operator(mbus4_hstore.->) 'destination'::pg_catalog.text collate "C") as queue
      from asked a
      where case
          when a.part is not null
@@ -2513,16 +2581,17 @@ set jit = off as $mbus4$
      select m.consumer_id, m.available_at, m.id, g.part[3]::int as attempt
      from given g
      join mbus4.message m on m.consumer_id = g.part[1]::bigint
-         and m.available_at = timestamptz 'epoch' + (g.part[4])::bigint::float8 * interval '1 microsecond'
+         and m.available_at = pg_catalog.timestamptz 'epoch' + (g.part[4])::bigint::pg_catalog.float8 * interval '1 microsecond'
          and m.id = g.part[2]::bigint
      where (
-         m.delayed_until is distinct from m.available_at and m.headers operator(mbus4_hstore.->) 'retry.attempt'::text = g.part[3]
+         m.delayed_until is distinct from m.available_at
+             and m.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text = g.part[3]
      )
      for update of m
  ),
  consumed as materialized (
      select c as consumer, g.message,
-         mbus4_hstore.hstore('retry.first'::text, g.told)
+         mbus4_hstore.hstore('retry.first'::pg_catalog.text, g.told)
              operator(mbus4_hstore.||) coalesce((g.message).headers, '')
              operator(mbus4_hstore.||) mbus4_hstore.hstore(
                  array[
@@ -2530,12 +2599,12 @@ set jit = off as $mbus4$
                      (
                          1 + case
                              when (g.message).headers
-                                 operator(mbus4_hstore.->) 'retry.attempt'::text
+                                 operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text
                                  operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int
+                                 then ((g.message).headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int
                              else 0
                          end
-                     )::text,
+                     )::pg_catalog.text,
                      'retry.last', g.told
                  ]
              ) as headers
@@ -2594,11 +2663,11 @@ set jit = off as $mbus4$
                  $4,
                  pg_catalog.make_interval(
                      secs => least(
-                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::float8,
-                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::float8 * pg_catalog.power(
-                             2, least(s.attempt - 1, 60)::float8
+                         extract(epoch from coalesce((s.consumer).max_backoff, interval '1 hour'))::pg_catalog.float8,
+                         extract(epoch from coalesce((s.consumer).backoff, interval '1 second'))::pg_catalog.float8 * pg_catalog.power(
+                             2, least(s.attempt - 1, 60)::pg_catalog.float8
                          )
-                     ) * (1::float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
+                     ) * (1::pg_catalog.float8 - coalesce((s.consumer).jitter, 0.1) * pg_catalog.random())
                  )
              )
          end as pause,
@@ -2609,20 +2678,20 @@ set jit = off as $mbus4$
          from leased l
          join mbus4.consumer c on c.id = l.consumer_id
          union all select false, c.consumer,
-             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::text)::int,
+             (c.headers operator(mbus4_hstore.->) 'retry.attempt'::pg_catalog.text)::int,
              null, (c.message).id, c.message, c.headers
          from consumed c
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_1b8bc6c3(
+     select mbus4.at_spent_f59931fe(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_a2a5c6a8(
+     select mbus4.at_bury_baee6485(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -2647,7 +2716,10 @@ set jit = off as $mbus4$
  timed as materialized (
      select d.*,
          case when d.new > 0 then pg_catalog.clock_timestamp() + d.pause end as at,
-         case when $3 is null then '' else mbus4_hstore.hstore('retry.error'::text, pg_catalog.left($3, 2000)) end as error
+         case
+             when $3 is null then ''
+             else mbus4_hstore.hstore('retry.error'::pg_catalog.text, pg_catalog.left($3, 2000))
+         end as error
      from drawn d
  ),
  moved as (
@@ -2674,17 +2746,17 @@ $mbus4$
 -- whenever it is bound:
 do $mbus4$
 declare
-    mbus4_text text;
+    mbus4_text pg_catalog.text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
-    mbus4_error text;
+    mbus4_error pg_catalog.text;
     mbus4_stopped boolean := false;
     mbus4_retries constant boolean := exists (
         select
         from mbus4.consumer c
         where c.qname = pg_catalog.lower('orders' collate "C") and c.name = 'default' and c.max_attempts is not null and c.id <> 1
     );
-    mbus4_iid text;
+    mbus4_iid pg_catalog.text;
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
@@ -2706,7 +2778,9 @@ begin
     end if;
     begin
         for mbus4_message in
-        with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+        with mbus4_call_args (n, "qname", "cname", "amt") as (
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, 100
+        ),
         mbus4_call_taken as (
             delete from mbus4.message m
             where m.ctid = any(
@@ -2716,9 +2790,11 @@ begin
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
                                 coalesce(
-                                    pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass),
+                                    pg_catalog.pg_sequence_last_value(
+                                        ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                                    ),
                                     0
-                                )::float8 / 1000000.0::float8
+                                )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                             ) as low
                         from (
                             select coalesce(
@@ -2777,27 +2853,29 @@ begin
                     d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::text || '.' || case
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when d.available_at < '2038-01-01Z'
-                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                             when d.available_at < '2200-01-01Z'
-                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || d.id::text
+                        end || d.id::pg_catalog.text
                     ) collate pg_catalog."default",
                     coalesce(d.delayed_until, d.added)::timestamp,
                     d.expires::timestamp, coalesce(d.received, '{}'),
                     mbus4_hstore.hstore(
                         pg_catalog.array_cat(
                             array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                'source_db',
+                                pg_catalog.current_database()::pg_catalog.text,
+                                'destination_queue',
                                 (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
                                 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
+                                array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                 'enqueue_time',
                                 case
                                     when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then d.added::timestamp::text
+                                        then d.added::timestamp::pg_catalog.text
                                     else mbus4.time_text(d.added::timestamp)
                                 end,
                                 'destination',
@@ -2868,12 +2946,12 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_cc665861(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
                     with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                        select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                        select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                             (mbus4_message).headers
                                 operator(mbus4_hstore.||) mbus4_hstore.hstore(
                                     array[
@@ -2896,13 +2974,15 @@ begin
                                     and (
                                         w.given is null
                                             or (
-                                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
                                                     or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                             )
                                             and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
                                     then null
-                                else mbus4.at_post_given_ffe28eaf(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data, null, false
                                 )
@@ -2919,8 +2999,9 @@ begin
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
                                 a.iid as given, a.headers as headers,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data as data
+                                a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                                a.expires::pg_catalog.timestamptz as expires,
+                                a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -2938,7 +3019,7 @@ begin
                                         when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                         else p.added
                                     end >= '2200-01-01Z'
-                                        then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                                 end
                             ),
                             p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -2965,7 +3046,7 @@ begin
                                             )
                                         end
                                 end,
-                                mbus4.at_post_given_ffe28eaf(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                                     p.properties, p.data, null, false
                                 ) is null
@@ -2975,12 +3056,13 @@ begin
                         select p.n,
                             coalesce(
                                 p.done, p.given,
-                                p.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                                    when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                                        then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                                    when p.at < '2200-01-01Z'
+                                        then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || p.id::text
+                                end || p.id::pg_catalog.text
                             ) as post
                         from mbus4_call_posted p
                     )
@@ -2997,7 +3079,7 @@ begin
     end;
     if mbus4_stopped then
         with mbus4_call_args (n, "qname", "cname", "msgid") as (
-            select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
+            select 1::bigint, 'orders'::pg_catalog.text, 'default'::pg_catalog.text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
@@ -3069,25 +3151,27 @@ begin
                             d.id, d.added::timestamp,
                             coalesce(
                                 d.iid,
-                                k.queue || '.' || pg_catalog.current_database()::text || '.' || case
+                                k.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when d.available_at < '2038-01-01Z'
-                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
+                                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
                                     when d.available_at < '2200-01-01Z'
-                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                                     else ''
-                                end || d.id::text
+                                end || d.id::pg_catalog.text
                             ) collate pg_catalog."default",
                             coalesce(d.delayed_until, d.added)::timestamp,
                             d.expires::timestamp, coalesce(d.received, '{}'),
                             mbus4_hstore.hstore(
                                 pg_catalog.array_cat(
                                     array[
-                                        'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
-                                        array[pg_catalog.current_database()::text]::text,
+                                        'source_db',
+                                        pg_catalog.current_database()::pg_catalog.text,
+                                        'destination_queue', k.queue, 'seenby',
+                                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                                         'enqueue_time',
                                         case
                                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                then d.added::timestamp::text
+                                                then d.added::timestamp::pg_catalog.text
                                             else mbus4.time_text(d.added::timestamp)
                                         end,
                                         'destination', k.queue
@@ -3121,12 +3205,12 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_cc665861(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
-                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                select 1::bigint, 'dmq'::pg_catalog.text, (mbus4_message).data,
                     (mbus4_message).headers
                         operator(mbus4_hstore.||) mbus4_hstore.hstore(
                             array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
@@ -3144,13 +3228,13 @@ begin
                             and (
                                 w.given is null
                                     or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::text || '.') = 0
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (select from mbus4.message m where m.iid = w.given)
                             )
                             then null
-                        else mbus4.at_post_given_ffe28eaf(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data, null, false
                         )
@@ -3167,8 +3251,9 @@ begin
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
                         a.iid as given, a.headers as headers,
-                        a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data as data
+                        a.delayed_until::pg_catalog.timestamptz as delayed_until,
+                        a.expires::pg_catalog.timestamptz as expires,
+                        a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w
@@ -3186,7 +3271,7 @@ begin
                                 when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
                                 else p.added
                             end >= '2200-01-01Z'
-                                then p.queue || '.' || pg_catalog.current_database()::text || '.' || p.id::text
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
                         end
                     ),
                     p.delayed_until, p.expires, p.headers, p.properties, p.data
@@ -3212,7 +3297,7 @@ begin
                                     )
                                 end
                         end,
-                        mbus4.at_post_given_ffe28eaf(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
                             p.properties, p.data, null, false
                         ) is null
@@ -3222,11 +3307,12 @@ begin
                 select p.n,
                     coalesce(
                         p.done, p.given,
-                        p.queue || '.' || pg_catalog.current_database()::text || '.' || case
-                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000::float8)::bigint::text
-                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::text
+                        p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
+                            when p.at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
                             else ''
-                        end || p.id::text
+                        end || p.id::pg_catalog.text
                     ) as post
                 from mbus4_call_posted p
             )
@@ -3234,13 +3320,13 @@ begin
             from mbus4_call;
         end if;
     end if;
-    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::pg_catalog.text, true);
 end
 $mbus4$;
 -- when it is parsed:
 select (
     case
         when pg_catalog.num_nonnulls((case when true then null else (current_setting('app.exec')) end)::pg_catalog.text) >= 0
-            then (pg_catalog.current_setting('mbus4.result_' || (1)::text)::pg_catalog.int4)
+            then (pg_catalog.current_setting('mbus4.result_' || (1)::pg_catalog.text)::pg_catalog.int4)
     end
 ) as "run_on_orders"

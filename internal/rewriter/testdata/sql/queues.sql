@@ -11,7 +11,7 @@ mbus4_call1_asked as materialized (
                     coalesce('"' || a.qname || '"', 'null')
                 ),
                 2000
-            )::int::text
+            )::int::pg_catalog.text
         end as name,
         case
             when a.ncons >= 1 then a.ncons
@@ -49,7 +49,7 @@ mbus4_call1_checked as materialized (
                         ),
                         'hex'
                     )
-                )::varbit::text,
+                )::pg_catalog.varbit::pg_catalog.text,
                 '01', E' \t'
             )
         ) is not null
@@ -63,7 +63,7 @@ mbus4_call1_consumers as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as create_queue from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as create_queue from mbus4_call1_checked r)
 select (select "create_queue" as "create_queue" from mbus4_call1)
 
 select mbus4.drop_queue('orders')
@@ -105,7 +105,7 @@ mbus4_call1_enforced as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as drop_queue from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as drop_queue from mbus4_call1_checked r)
 select (select "drop_queue" as "drop_queue" from mbus4_call1)
 
 select mbus4.create_consumer('orders', 'big', $$(t.properties->'size')::int > 100$$)
@@ -129,14 +129,14 @@ mbus4_call1_asked as materialized (
                     'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
                 ),
                 2000
-            )::int::text
+            )::int::pg_catalog.text
         ) as queue,
         case
             when q.kind = 'dmq'
                 then pg_catalog.left(
                     pg_catalog.format('mbus4-error 1 _session_secret_ 42809 queue "%s" has only the consumer "default"', q.qname),
                     2000
-                )::int::text
+                )::int::pg_catalog.text
             when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
             else pg_catalog.left(
                 pg_catalog.format(
@@ -144,7 +144,7 @@ mbus4_call1_asked as materialized (
                     coalesce('"' || q.cname || '"', 'null')
                 ),
                 2000
-            )::int::text
+            )::int::pg_catalog.text
         end as cname
     from mbus4_call1_args a
     left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.selector, 'UTF8')), 16))::bit(
@@ -197,12 +197,12 @@ mbus4_call1_checked as materialized (
                     (
                         'x' || pg_catalog.encode(
                             pg_catalog.convert_to(
-                                'm4 1 _session_secret_ ' || '00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id::text,
+                                'm4 1 _session_secret_ ' || '00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id::pg_catalog.text,
                                 'UTF8'
                             ),
                             'hex'
                         )
-                    )::varbit::text,
+                    )::pg_catalog.varbit::pg_catalog.text,
                     '01', E' \t'
                 )
             ) is not null
@@ -215,7 +215,7 @@ mbus4_call1_enforced as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as create_consumer from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as create_consumer from mbus4_call1_checked r)
 select (select "create_consumer" as "create_consumer" from mbus4_call1)
 
 select mbus4.drop_consumer('orders', 'big')
@@ -291,7 +291,7 @@ mbus4_call1_enforced as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as drop_consumer from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as drop_consumer from mbus4_call1_checked r)
 select (select "drop_consumer" as "drop_consumer" from mbus4_call1)
 
 select mbus4.create_trigger('orders', 'copies')
@@ -379,7 +379,7 @@ mbus4_call1_checked as materialized (
                                 ),
                                 'hex'
                             )
-                        )::varbit::text,
+                        )::pg_catalog.varbit::pg_catalog.text,
                         '01', E' \t'
                     )
                 ) is not null
@@ -396,7 +396,7 @@ mbus4_call1_checked as materialized (
                                     ),
                                     'hex'
                                 )
-                            )::varbit::text,
+                            )::pg_catalog.varbit::pg_catalog.text,
                             '01', E' \t'
                         )
                     ) is not null
@@ -409,7 +409,7 @@ mbus4_call1_enforced as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as create_trigger from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as create_trigger from mbus4_call1_checked r)
 select (select "create_trigger" as "create_trigger" from mbus4_call1)
 
 select mbus4.drop_trigger('orders', 'copies')
@@ -419,7 +419,7 @@ mbus4_call1_dropped as (
     delete from mbus4.consumer c using mbus4_call1_args a
     where c.qname = pg_catalog.lower(a.src collate "C") and c.target = pg_catalog.lower(a.dst collate "C")
 ),
-mbus4_call1 as (select a.n, ''::void as drop_trigger from mbus4_call1_args a)
+mbus4_call1 as (select a.n, ''::pg_catalog.void as drop_trigger from mbus4_call1_args a)
 select (select "drop_trigger" as "drop_trigger" from mbus4_call1)
 
 select mbus4.clear_queue_orders()
@@ -463,14 +463,14 @@ mbus4_call1_enforced as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as clear_queue from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as clear_queue from mbus4_call1_checked r)
 select (select "clear_queue" as "clear_queue_orders" from mbus4_call1)
 
 select mbus4.purge_queue('orders', 'audit')
 ----
 with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text),
 mbus4_call1_checked as materialized (
-    select a.n, mbus4.at_purge_6e63d87e('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
+    select a.n, mbus4.at_purge_3016cecf('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
 ),
 mbus4_call1_enforced as (
     insert into mbus4.waiting (dep, consumer_id, id)
@@ -481,7 +481,7 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, r.removed as purge_queue from mbus4_call1_checked r)
 select (select "purge_queue" as "purge_queue" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_purge_6e63d87e(call text, qname text, cname text) returns bigint language sql volatile
+create or replace function mbus4.at_purge_3016cecf(call text, qname text, cname text) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -492,8 +492,11 @@ set jit = off as $mbus4$
      select c.id,
          pg_catalog.to_timestamp(
              coalesce(
-                 pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::text)::regclass), 0
-             )::float8 / 1000000.0::float8
+                 pg_catalog.pg_sequence_last_value(
+                     ('mbus4.hint_' || (coalesce(c.hint, c.id % 128::bigint))::pg_catalog.text)::pg_catalog.regclass
+                 ),
+                 0
+             )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
          ) as low
      from mbus4.consumer c
      where c.qname = pg_catalog.lower($2 collate "C")
@@ -552,7 +555,7 @@ mbus4_call1_asked as materialized (
                         'mbus4-error 1 _session_secret_ 54000 role "%s" has 10000 schedules, and no room for more', current_user
                     ),
                     2000
-                )::int::text
+                )::int::pg_catalog.text
             when (
                 select not exists (
                     select from pg_catalog.pg_roles r where r.rolname = s.owner and pg_catalog.pg_has_role(r.oid, 'member')
@@ -574,15 +577,15 @@ mbus4_call1_asked as materialized (
                         where s.name = a.name
                     ),
                     2000
-                )::int::text
+                )::int::pg_catalog.text
             when pg_catalog.length(a.name) between 1 and 200 then a.name
             else pg_catalog.left(
                 pg_catalog.format(
                     'mbus4-error 1 _session_secret_ 22023 the name of a schedule must have 1 to 200 characters, not %s',
-                    coalesce(pg_catalog.length(a.name)::text, 'null')
+                    coalesce(pg_catalog.length(a.name)::pg_catalog.text, 'null')
                 ),
                 2000
-            )::int::text
+            )::int::pg_catalog.text
         end as name,
         case
             when a.cron is null
@@ -591,7 +594,7 @@ mbus4_call1_asked as materialized (
                         'mbus4-error 1 _session_secret_ 22004 the cron text of schedule "%s" must not be null', a.name
                     ),
                     2000
-                )::int::text
+                )::int::pg_catalog.text
             else coalesce(
                 (select q.qname from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")), pg_catalog.
                 left(
@@ -599,7 +602,7 @@ mbus4_call1_asked as materialized (
                         'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
                     ),
                     2000
-                )::int::text
+                )::int::pg_catalog.text
             )
         end as qname
     from mbus4_call1_args a
@@ -613,7 +616,7 @@ mbus4_call1_stored as (
     set cron = excluded.cron, timezone = excluded.timezone, qname = excluded.qname, data = excluded.data,
         headers = excluded.headers, properties = excluded.properties
 ),
-mbus4_call1 as (select v.n, ''::void as schedule from mbus4_call1_asked v)
+mbus4_call1 as (select v.n, ''::pg_catalog.void as schedule from mbus4_call1_asked v)
 select (select "schedule" as "schedule" from mbus4_call1)
 
 select mbus4.pause_queue('orders', 'audit')
@@ -662,7 +665,7 @@ mbus4_call1_enforced as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select r.n, ''::void as pause_queue from mbus4_call1_checked r)
+mbus4_call1 as (select r.n, ''::pg_catalog.void as pause_queue from mbus4_call1_checked r)
 select (select "pause_queue" as "pause_queue" from mbus4_call1);
 -- where there is in the database:
 create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, cname text) returns int language sql volatile as $mbus4$
@@ -694,7 +697,7 @@ with mbus4_call1_args(n, "qname", "cname") as (
                 else (
                     'mbus4-error 1 _session_secret_ 42725 ' || 'mbus4.consume_a_by_b_by_c is ambiguous: queue "a" with consumer "b_by_c" or queue "a_by_b" with consumer "c"' || pg_catalog.
                     left(pg_catalog.min(c.qname), 0)
-                )::int::text
+                )::int::pg_catalog.text
             end
             from mbus4.consumer c
             where (c.qname, c.name) in (('a', 'b_by_c'), ('a_by_b', 'c'))
@@ -706,7 +709,7 @@ with mbus4_call1_args(n, "qname", "cname") as (
                 else (
                     'mbus4-error 1 _session_secret_ 42725 ' || 'mbus4.consume_a_by_b_by_c is ambiguous: queue "a" with consumer "b_by_c" or queue "a_by_b" with consumer "c"' || pg_catalog.
                     left(pg_catalog.min(c.qname), 0)
-                )::int::text
+                )::int::pg_catalog.text
             end
             from mbus4.consumer c
             where (c.qname, c.name) in (('a', 'b_by_c'), ('a_by_b', 'c'))
@@ -720,7 +723,12 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || ((c.id & 4095::bigint))::text)::regclass), 0)::float8 / 1000000.0::float8
+                        coalesce(
+                            pg_catalog.pg_sequence_last_value(
+                                ('mbus4.hint_' || ((c.id & 4095::bigint))::pg_catalog.text)::pg_catalog.regclass
+                            ),
+                            0
+                        )::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                     ) as low
                 from (
                     select coalesce(
@@ -768,26 +776,29 @@ mbus4_call1 as (
             d.id, d.added::timestamp,
             coalesce(
                 d.iid,
-                (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a) || '.' || pg_catalog.current_database()::text || '.' || case
+                (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a) || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                     when d.available_at < '2038-01-01Z'
-                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::float8)::bigint::text
-                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::text
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
+                    when d.available_at < '2200-01-01Z'
+                        then (extract(epoch from d.available_at) * 1000000::numeric)::bigint::pg_catalog.text
                     else ''
-                end || d.id::text
+                end || d.id::pg_catalog.text
             ) collate pg_catalog."default",
             coalesce(d.delayed_until, d.added)::timestamp,
             d.expires::timestamp, coalesce(d.received, '{}'),
             mbus4_hstore.hstore(
                 pg_catalog.array_cat(
                     array[
-                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        'source_db',
+                        pg_catalog.current_database()::pg_catalog.text,
+                        'destination_queue',
                         (select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a),
                         'seenby',
-                        array[pg_catalog.current_database()::text]::text,
+                        array[pg_catalog.current_database()::pg_catalog.text]::pg_catalog.text,
                         'enqueue_time',
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                then d.added::timestamp::text
+                                then d.added::timestamp::pg_catalog.text
                             else mbus4.time_text(d.added::timestamp)
                         end,
                         'destination',

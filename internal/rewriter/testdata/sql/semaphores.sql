@@ -99,7 +99,7 @@ mbus4_call1_told as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select v.n, ''::void as semaphore_update from mbus4_call1_checked v where v.ok is null)
+mbus4_call1 as (select v.n, ''::pg_catalog.void as semaphore_update from mbus4_call1_checked v where v.ok is null)
 select (select "semaphore_update" as "semaphore_update" from mbus4_call1)
 
 select mbus4.semaphore_enqueue('k', 7, 0.5)
@@ -153,7 +153,7 @@ mbus4_call1_tasks as (
 mbus4_call1_told as (
     insert into mbus4.semaphore_change (semaphore_id, tasks) select t.semaphore_id, array[t.task_id] from mbus4_call1_tasks t
 ),
-mbus4_call1 as (select v.n, ''::void as semaphore_enqueue from mbus4_call1_asked v where v.ok is null)
+mbus4_call1 as (select v.n, ''::pg_catalog.void as semaphore_enqueue from mbus4_call1_asked v where v.ok is null)
 select (select "semaphore_enqueue" as "semaphore_enqueue" from mbus4_call1)
 
 select mbus4.semaphore_release('k', 7)
@@ -196,5 +196,5 @@ mbus4_call1_told as (
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
-mbus4_call1 as (select v.n, ''::void as semaphore_release from mbus4_call1_checked v where v.ok is null)
+mbus4_call1 as (select v.n, ''::pg_catalog.void as semaphore_release from mbus4_call1_checked v where v.ok is null)
 select (select "semaphore_release" as "semaphore_release" from mbus4_call1)

@@ -1,6 +1,6 @@
 select mbus4.add_message('{"n": 1}')
 ----
-with mbus4_call1_args(n, "payload") as (select 1::bigint, ('{"n": 1}')::jsonb),
+with mbus4_call1_args(n, "payload") as (select 1::bigint, ('{"n": 1}')::pg_catalog.jsonb),
 mbus4_call1_drawn as materialized (
     select a.n, pg_catalog.nextval('mbus4.work_queue_id_seq') as id, a.payload from mbus4_call1_args a
 ),
@@ -81,7 +81,7 @@ mbus4_call1_chosen as materialized (
                     select pg_catalog.clock_timestamp() as now,
                         coalesce(
                             pg_catalog.to_timestamp(
-                                nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0)::float8 / 1000000.0::float8
+                                nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                             ),
                             '-infinity'
                         ) as low
@@ -96,7 +96,7 @@ mbus4_call1_chosen as materialized (
                 ) w on true
                 offset 0
             ) f
-        )::tid[]
+        )::pg_catalog.tid[]
     )
 ),
 mbus4_call1_claimed as (
@@ -115,7 +115,7 @@ select mbus4.complete_message(7)
 ----
 with mbus4_call1_args(n, "message_id") as (select 1::bigint, (7)::bigint),
 mbus4_call1_completed as (delete from mbus4.work_queue w where w.id = any(array(select a.message_id from mbus4_call1_args a))),
-mbus4_call1 as (select a.n, ''::void as complete_message from mbus4_call1_args a)
+mbus4_call1 as (select a.n, ''::pg_catalog.void as complete_message from mbus4_call1_args a)
 select (select "complete_message" as "complete_message" from mbus4_call1)
 
 select mbus4.release_messages(7)
@@ -142,22 +142,22 @@ call mbus4.process_queue(7, 'insert into done values ($1)')
 do $mbus4$
 declare
     mbus4_process int;
-    mbus4_text text;
+    mbus4_text pg_catalog.text;
     mbus4_max_attempts int;
     mbus4_backoff interval;
     mbus4_max_backoff interval;
-    mbus4_jitter float8;
-    mbus4_wrong text;
+    mbus4_jitter pg_catalog.float8;
+    mbus4_wrong pg_catalog.text;
     mbus4_last boolean;
     mbus4_row mbus4.work_queue;
-    mbus4_error text;
+    mbus4_error pg_catalog.text;
     mbus4_done bigint := 0;
     mbus4_failed bigint := 0;
-    mbus4_told timestamptz := pg_catalog.clock_timestamp();
-    mbus4_from_at timestamptz;
+    mbus4_told pg_catalog.timestamptz := pg_catalog.clock_timestamp();
+    mbus4_from_at pg_catalog.timestamptz;
     mbus4_from_id bigint;
     mbus4_anew boolean;
-    mbus4_looked timestamptz := mbus4_told;
+    mbus4_looked pg_catalog.timestamptz := mbus4_told;
 begin
     mbus4_process := 7;
     mbus4_text := 'insert into done values ($1)';
@@ -177,8 +177,8 @@ begin
             then pg_catalog.format(
                 'backoff must not be longer than max_backoff, and is %s to %s', mbus4_backoff, mbus4_max_backoff
             )
-        when not mbus4_jitter between 0::float8
-            and 1::float8
+        when not mbus4_jitter between 0::pg_catalog.float8
+            and 1::pg_catalog.float8
             then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
     end;
     if mbus4_wrong is not null then
@@ -190,7 +190,7 @@ begin
         if mbus4_from_at is null then
             mbus4_from_at := coalesce(
                 pg_catalog.to_timestamp(
-                    nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0)::float8 / 1000000.0::float8
+                    nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                 ),
                 '-infinity'
             );
@@ -264,7 +264,7 @@ begin
                     ) w on true
                     offset 0
                 ) f
-            )::tid[]
+            )::pg_catalog.tid[]
         )
         returning w.* into mbus4_row;
         if not found then
@@ -300,9 +300,11 @@ begin
                     when mbus4_last then 'infinity'
                     else pg_catalog.clock_timestamp() + pg_catalog.make_interval(
                         secs => least(
-                            extract(epoch from mbus4_max_backoff)::float8,
-                            extract(epoch from mbus4_backoff)::float8 * pg_catalog.power(2, least(w.attempts, 60)::float8)
-                        ) * (1::float8 - mbus4_jitter * pg_catalog.random())
+                            extract(epoch from mbus4_max_backoff)::pg_catalog.float8,
+                            extract(epoch from mbus4_backoff)::pg_catalog.float8 * pg_catalog.power(
+                                2, least(w.attempts, 60)::pg_catalog.float8
+                            )
+                        ) * (1::pg_catalog.float8 - mbus4_jitter * pg_catalog.random())
                     )
                 end
             where w.id = mbus4_row.id;
@@ -330,22 +332,22 @@ $mbus4$
 do $mbus4$
 declare
     mbus4_process int;
-    mbus4_text text;
+    mbus4_text pg_catalog.text;
     mbus4_max_attempts int;
     mbus4_backoff interval;
     mbus4_max_backoff interval;
-    mbus4_jitter float8;
-    mbus4_wrong text;
+    mbus4_jitter pg_catalog.float8;
+    mbus4_wrong pg_catalog.text;
     mbus4_last boolean;
     mbus4_row mbus4.work_queue;
-    mbus4_error text;
+    mbus4_error pg_catalog.text;
     mbus4_done bigint := 0;
     mbus4_failed bigint := 0;
-    mbus4_told timestamptz := pg_catalog.clock_timestamp();
-    mbus4_from_at timestamptz;
+    mbus4_told pg_catalog.timestamptz := pg_catalog.clock_timestamp();
+    mbus4_from_at pg_catalog.timestamptz;
     mbus4_from_id bigint;
     mbus4_anew boolean;
-    mbus4_looked timestamptz := mbus4_told;
+    mbus4_looked pg_catalog.timestamptz := mbus4_told;
 begin
     mbus4_process := 7;
     mbus4_text := 'insert into done values ($1)';
@@ -365,8 +367,8 @@ begin
             then pg_catalog.format(
                 'backoff must not be longer than max_backoff, and is %s to %s', mbus4_backoff, mbus4_max_backoff
             )
-        when not mbus4_jitter between 0::float8
-            and 1::float8
+        when not mbus4_jitter between 0::pg_catalog.float8
+            and 1::pg_catalog.float8
             then pg_catalog.format('jitter must be between 0 and 1, and is %s', mbus4_jitter)
     end;
     if mbus4_wrong is not null then
@@ -378,7 +380,7 @@ begin
         if mbus4_from_at is null then
             mbus4_from_at := coalesce(
                 pg_catalog.to_timestamp(
-                    nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0)::float8 / 1000000.0::float8
+                    nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::pg_catalog.regclass), 0)::pg_catalog.float8 / 1000000.0::pg_catalog.float8
                 ),
                 '-infinity'
             );
@@ -452,7 +454,7 @@ begin
                     ) w on true
                     offset 0
                 ) f
-            )::tid[]
+            )::pg_catalog.tid[]
         )
         returning w.* into mbus4_row;
         if not found then
@@ -488,9 +490,11 @@ begin
                     when mbus4_last then 'infinity'
                     else pg_catalog.clock_timestamp() + pg_catalog.make_interval(
                         secs => least(
-                            extract(epoch from mbus4_max_backoff)::float8,
-                            extract(epoch from mbus4_backoff)::float8 * pg_catalog.power(2, least(w.attempts, 60)::float8)
-                        ) * (1::float8 - mbus4_jitter * pg_catalog.random())
+                            extract(epoch from mbus4_max_backoff)::pg_catalog.float8,
+                            extract(epoch from mbus4_backoff)::pg_catalog.float8 * pg_catalog.power(
+                                2, least(w.attempts, 60)::pg_catalog.float8
+                            )
+                        ) * (1::pg_catalog.float8 - mbus4_jitter * pg_catalog.random())
                     )
                 end
             where w.id = mbus4_row.id;
