@@ -59,6 +59,9 @@ var attacks = []struct {
 	{"new texts of very many tokens", func(a *flooder) {
 		a.texts(a.scaled(300)/10, 1, 60_000)
 	}},
+	{"new texts in many parentheses", func(a *flooder) {
+		a.nested(4, a.scaled(600)/4, 1_900)
+	}},
 	{"unfinished texts that are not long", func(a *flooder) {
 		a.unfinished(a.scaled(300), 130<<10, "Q")
 	}},

@@ -42,8 +42,8 @@ func (a *flooder) scaled(n int) int {
 	return max(n/10, min(n, 150))
 }
 
-func (a *flooder) dsn() string {
-	return strings.Replace(a.proxy.Endpoint.DSN(a.database), "user=postgres", "user="+a.user, 1)
+func (a *flooder) dsnOf(role string) string {
+	return strings.Replace(a.proxy.Endpoint.DSN(a.database), "user=postgres", "user="+role, 1)
 }
 
 // ask sends one text from several sessions at once, each in both protocols, and takes any answer but the end of
@@ -55,7 +55,7 @@ func (a *flooder) ask(text string) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(a.Context(), 5*time.Minute)
 			defer cancel()
-			conn, err := pgconn.Connect(ctx, a.dsn())
+			conn, err := pgconn.Connect(ctx, a.dsnOf(a.user))
 			if err != nil {
 				a.Errorf("connecting: %v", err)
 				return
@@ -311,23 +311,37 @@ func (a *flooder) unfinished(n, size int, kinds string) {
 	}
 }
 
-// texts has sessions send some texts each that nobody has sent before, with a call and as many tokens.
+// texts has sessions of a role without rights send some texts each that nobody has sent before, with a call and as many tokens.
 func (a *flooder) texts(sessions, each, tokens int) {
+	a.newTexts(a.user, sessions, each, func(i, n int) string {
+		return fmt.Sprintf("select mbus4.is_msg_exists('%d.%d.%d')", a.round, i, n) + strings.Repeat(",1", tokens/2)
+	})
+}
+
+// nested has sessions of a member send some texts each that nobody has sent before, with a call in as many parentheses.
+func (a *flooder) nested(sessions, each, depth int) {
+	a.newTexts(a.member, sessions, each, func(i, n int) string {
+		return fmt.Sprintf("select mbus4.post('q', %s'a=>1'%s) where false and '%d.%d.%d' = ''", strings.Repeat("(", depth), strings.Repeat(")", depth), a.round, i, n)
+	})
+}
+
+// newTexts has sessions of a role send some texts each, of which the i-th sends text(i, n).
+func (a *flooder) newTexts(role string, sessions, each int, text func(i, n int) string) {
 	var all sync.WaitGroup
 	for i := range sessions {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(a.Context(), 5*time.Minute)
 			defer cancel()
-			conn, err := pgconn.Connect(ctx, a.dsn())
+			conn, err := pgconn.Connect(ctx, a.dsnOf(role))
 			if err != nil {
 				a.Errorf("connecting: %v", err)
 				return
 			}
 			defer harness.Close(conn)
 			for n := range each {
-				text := fmt.Sprintf("select mbus4.is_msg_exists('%d.%d.%d')", a.round, i, n) + strings.Repeat(",1", tokens/2)
-				if _, err := conn.Exec(ctx, text).ReadAll(); harness.SQLState(err) == "" && err != nil {
-					a.Errorf("%.60s…: %v", text, err)
+				sql := text(i, n)
+				if _, err := conn.Exec(ctx, sql).ReadAll(); harness.SQLState(err) == "" && err != nil {
+					a.Errorf("%.60s…: %v", sql, err)
 				}
 			}
 		})
