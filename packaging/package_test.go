@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/internal/freeport"
 	"mbusproxy/internal/pgcluster"
 )
 
@@ -41,12 +42,11 @@ func one(t *testing.T, pattern string) string {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 func startPostgres(t *testing.T) *pgcluster.Cluster {

@@ -47,7 +47,7 @@ func TestWaitForWhatIsGivenBack(t *testing.T) {
 			awaitWaiting(t, direct, waiter)
 			// The look at a line in which somebody waits for the first time is over as well.
 			harness.Await(t, direct, `select exists (select from pg_stat_activity w, pg_stat_activity c where w.datname = current_database() and c.pid = $1
-				and w.state = 'idle' and w.query like '%unnest($1::text[])%' and w.query_start > c.state_change)`, int(waiter.PID()))
+				and w.state = 'idle' and w.query like '%unnest($1::pg_catalog.text[])%' and w.query_start > c.state_change)`, int(waiter.PID()))
 			switch name {
 			case "its client is gone":
 				if err := holder.Conn().Close(); err != nil {

@@ -17,7 +17,7 @@ func TestWaitThatFailsLeavesNoStatement(t *testing.T) {
 	for block, left := range map[string]string{"select 1": "I", "begin": "E"} {
 		w.Exchange("ReadyForQuery", &pgproto3.Query{String: block})
 		w.Exchange("ReadyForQuery", frontend.Parse("", "select 5"), frontend.Sync())
-		w.WantExchange("the look fails", "ErrorResponse 42501 at 0\nReadyForQuery "+left, "ReadyForQuery",
+		w.WantExchange("the look fails", "ErrorResponse 42501 at 17\nReadyForQuery "+left, "ReadyForQuery",
 			&pgproto3.Query{String: "select iid from mbus4.consume('q', wait => '1h')"})
 		w.WantExchange("the statement is gone", "ErrorResponse 26000 at 0\nReadyForQuery "+left, "ReadyForQuery", frontend.DescribeStatement(""), frontend.Sync())
 		w.WantExchange("there is no portal", "ErrorResponse 34000 at 0\nReadyForQuery "+left, "ReadyForQuery", frontend.DescribePortal(""), frontend.Sync())

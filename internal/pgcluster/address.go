@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"mbusproxy/internal/freeport"
 )
 
 const (
@@ -36,9 +38,9 @@ func makeSocketDir(who account) (string, error) {
 	return dir, nil
 }
 
-// freePort asks the system for a port that nobody has just now.
+// freePort finds a port that nobody has just now.
 func freePort(host string) (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	port, err := freeport.Find(host)
 	if err != nil {
 		return 0, &Error{
 			Kind:    StartFailed,
@@ -47,12 +49,7 @@ func freePort(host string) (int, error) {
 			Err:     err,
 		}
 	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return 0, fmt.Errorf("reading a free port: %w", err)
-	}
-	return strconv.Atoi(port)
+	return port, nil
 }
 
 func checkPort(host string, port int) error {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mbusproxy/internal/freeport"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -112,7 +113,7 @@ func (p *Proxy) end(t *testing.T) {
 
 // startProxy runs the binary, with more flags if there are any.
 func startProxy(binary string, flags ...string) (*Proxy, error) {
-	port, err := FreePort()
+	port, err := freeport.Find("127.0.0.1")
 	if err != nil {
 		return nil, err
 	}
@@ -258,15 +259,6 @@ func (p *Proxy) LogTail() []byte {
 	}
 	n, _ := p.log.ReadAt(log, max(0, info.Size()-int64(len(log)))) // io.EOF is expected
 	return log[:n]
-}
-
-// FreePort asks the kernel for a port nobody listens on.
-func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("choosing a port: %w", err)
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 // Init runs mbusproxy init for a database of the room's cluster, and gives what it prints.

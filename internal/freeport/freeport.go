@@ -1,0 +1,35 @@
+// Package freeport finds ports for servers that are started as programs of their own.
+package freeport
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// The ports to choose from lie below those that Linux gives to outgoing connections (net.ipv4.ip_local_port_range
+// begins at 32,768 unless somebody has set it): of these there may be thousands, one of which may take the port
+// before the server listens on it.
+const first, end = 10_000, 32_768
+
+// attempts bounds how many ports are tried.
+const attempts = 1000
+
+// Find returns a TCP port of an address of this machine that nobody listens on. Two callers at once may get the same, one time in 20,000.
+func Find(host string) (int, error) {
+	for range attempts {
+		port := first + rand.IntN(end-first) //nolint:gosec // it need not be a secret
+		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("choosing a port: %w", err)
+		}
+		return port, l.Close()
+	}
+	return 0, fmt.Errorf("choosing a port: %d were taken", attempts)
+}

@@ -1,0 +1,27 @@
+package freeport
+
+import (
+	"fmt"
+	"net"
+	"testing"
+)
+
+// The port can be listened on, and is none that an outgoing connection gets.
+func TestFind(t *testing.T) {
+	for range 10 {
+		port, err := Find("127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if port < first || port >= end {
+			t.Errorf("port %d", port)
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
