@@ -44,13 +44,11 @@ const (
 // at what the last turn began with, for what was not asked for before is nobody's due.
 //
 // A turn cannot be taken back. So a slot is always left to other roles, one more to other databases, one
-// to those who are served, and one to texts that are not long. A processor is left to what is no parsing: one role has all of
-// them at most for short texts.
+// to those who are served, and one to texts that are not long.
 type line struct {
 	mu     sync.Mutex
 	slots  int          // for texts under way
 	free   int          // of the slots
-	heavy  int          // how many of those under way may be of one role and not short
 	longs  int          // how many of those under way may still be long ones
 	others int          // how many may still be of clients that are not Served
 	tokens [classes]int // free; short texts take none
@@ -66,7 +64,6 @@ type line struct {
 type account struct {
 	texts int // under way or waiting
 	turns int // under way
-	heavy int // of these, for texts that are not short
 	used  int // tokens
 }
 
@@ -83,11 +80,11 @@ type waiter struct {
 	turn   chan struct{} // closed when it has got what it needs
 }
 
-// newLine returns a line for so many processors, all of which one role may have for short texts.
+// newLine returns a line for so many processors, all of which one role may have.
 func newLine(processors int) *line {
 	slots := processors + 2
 	return &line{
-		slots: slots, free: slots, heavy: max(1, processors-1), longs: max(1, processors-1), others: max(1, processors-1),
+		slots: slots, free: slots, longs: max(1, processors-1), others: max(1, processors-1),
 		tokens: [classes]int{middle: 2 * MiddleTokens, long: MaxTokens},
 		roles:  map[string]*account{}, databases: map[string]int{},
 	}
@@ -201,7 +198,7 @@ func (l *line) next() (best *party, text *waiter) {
 
 // admits reports whether one more text of the party may be under way.
 func (l *line) admits(p *party, c class) bool {
-	return p.role.turns < l.slots-2 && (c == short || p.role.heavy < l.heavy) && l.databases[p.client.Database] < l.slots-1 && (p.client.Served || l.others > 0) && (c != long || l.longs > 0)
+	return p.role.turns < l.slots-2 && l.databases[p.client.Database] < l.slots-1 && (p.client.Served || l.others > 0) && (c != long || l.longs > 0)
 }
 
 // before reports whether it is rather p's turn than q's.
@@ -218,7 +215,6 @@ func (l *line) begin(p *party, w *waiter) {
 	p.role.turns++
 	l.databases[p.client.Database]++
 	if c := classOf(w.tokens); c != short {
-		p.role.heavy++
 		l.tokens[c] -= w.tokens
 		if c == long {
 			l.longs--
@@ -243,7 +239,6 @@ func (l *line) end(c Client, tokens int) {
 		delete(l.databases, c.Database)
 	}
 	if k := classOf(tokens); k != short {
-		l.roles[c.Role].heavy--
 		l.tokens[k] += tokens
 		if k == long {
 			l.longs++

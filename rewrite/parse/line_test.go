@@ -110,21 +110,19 @@ func TestWaitEnds(t *testing.T) {
 func TestSlotsAreLeft(t *testing.T) {
 	in := func(database, role string, served bool) Client { return Client{database, role, served} }
 	for _, c := range []struct {
-		name   string
-		tokens int
-		of     func(i int) Client
-		left   int
+		name string
+		of   func(i int) Client
+		left int
 	}{
-		{"a role", ShortTokens, func(i int) Client { return in(fmt.Sprint(i), "a", true) }, 2},
-		{"a role whose texts are not short", ShortTokens + 1, func(i int) Client { return in(fmt.Sprint(i), "a", true) }, 3},
-		{"a database", ShortTokens + 1, func(i int) Client { return in("d", fmt.Sprint(i), true) }, 1},
-		{"roles without rights", ShortTokens + 1, func(i int) Client { return in(fmt.Sprint(i), fmt.Sprint(i), false) }, 3},
-		{"all", ShortTokens + 1, func(i int) Client { return in(fmt.Sprint(i), fmt.Sprint(i), true) }, 0},
+		{"a role", func(i int) Client { return in(fmt.Sprint(i), "a", true) }, 2},
+		{"a database", func(i int) Client { return in("d", fmt.Sprint(i), true) }, 1},
+		{"roles without rights", func(i int) Client { return in(fmt.Sprint(i), fmt.Sprint(i), false) }, 3},
+		{"all", func(i int) Client { return in(fmt.Sprint(i), fmt.Sprint(i), true) }, 0},
 	} {
 		l := newLine(2)
 		var turns []<-chan error
 		for i := range 30 {
-			turns = append(turns, begin(t, t.Context(), l, c.of(i), c.tokens))
+			turns = append(turns, begin(t, t.Context(), l, c.of(i), 10))
 		}
 		if l.mu.Lock(); l.free != c.left {
 			t.Errorf("%s leaves %d slots free", c.name, l.free)
@@ -135,7 +133,7 @@ func TestSlotsAreLeft(t *testing.T) {
 			for i := range turns {
 				if !ended[i] && len(turns[i]) > 0 {
 					ended[i] = true
-					l.give(c.of(i), c.tokens)
+					l.give(c.of(i), 10)
 					n++
 				}
 			}
