@@ -15,7 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mbusproxy/internal/freeport"
 	"mbusproxy/internal/pgcluster"
 )
 
@@ -42,7 +41,7 @@ func one(t *testing.T, pattern string) string {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	port, err := freeport.Find("127.0.0.1")
+	port, err := pgcluster.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"mbusproxy/internal/freeport"
+	"mbusproxy/internal/pgcluster"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -17,7 +17,7 @@ import (
 // freePort returns a port that nobody listened on a moment ago.
 func freePort(t *testing.T) int {
 	t.Helper()
-	port, err := freeport.Find("127.0.0.1")
+	port, err := pgcluster.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/integration/internal/harness"
-	"mbusproxy/internal/freeport"
+	"mbusproxy/internal/pgcluster"
 )
 
 // A new process takes over from an old one, twice, while clients come and go all the time, over
@@ -24,7 +24,7 @@ func TestHandover(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	port, err := freeport.Find("127.0.0.1")
+	port, err := pgcluster.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/integration/internal/harness"
-	"mbusproxy/internal/freeport"
+	"mbusproxy/internal/pgcluster"
 )
 
 // scraped are the values of one scrape, by name and labels as they were written.
@@ -84,7 +84,7 @@ func parseMetrics(t *testing.T, body string) scraped {
 // proxyWithHTTP starts a proxy with --http.
 func proxyWithHTTP(t *testing.T, flags ...string) (*harness.Proxy, string) {
 	t.Helper()
-	port, err := freeport.Find("127.0.0.1")
+	port, err := pgcluster.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

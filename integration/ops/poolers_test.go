@@ -21,7 +21,7 @@ import (
 	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
 	"mbusproxy/integration/internal/programs"
-	"mbusproxy/internal/freeport"
+	"mbusproxy/internal/pgcluster"
 )
 
 // Queues work behind pgbouncer (clients → pgbouncer → proxy) and before it (clients → proxy →
@@ -279,7 +279,7 @@ func serviceFolder(t *testing.T) (dir string, port int) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if port, err = freeport.Find("127.0.0.1"); err != nil {
+	if port, err = pgcluster.FreePort("127.0.0.1"); err != nil {
 		t.Fatal(err)
 	}
 	return dir, port

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/integration/internal/harness"
-	"mbusproxy/internal/freeport"
+	"mbusproxy/internal/pgcluster"
 )
 
 // pooledWaiters are sessions whose calls wait, with few connections to the server between them.
@@ -37,7 +37,7 @@ func TestLongWaitersBeforePgbouncer(t *testing.T) {
 	}
 	program := service(t, "pgbouncer")
 	database := harness.NewQueueDatabase(t)
-	port, err := freeport.Find("127.0.0.1")
+	port, err := pgcluster.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

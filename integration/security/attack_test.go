@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/integration/internal/harness"
-	"mbusproxy/internal/freeport"
+	"mbusproxy/internal/pgcluster"
 )
 
 // attackDelay is what the 99th percentile of a bystander's statements stays under while others attack, or
@@ -186,7 +186,7 @@ func watchHealth(ctx context.Context, t *testing.T, address string) (longest tim
 // TestAttacks makes one attack after the other: the proxy lives, its memory stays bounded, and a bystander gets
 // right answers in time.
 func TestAttacks(t *testing.T) {
-	port, err := freeport.Find("127.0.0.1")
+	port, err := pgcluster.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

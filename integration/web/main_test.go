@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"mbusproxy/integration/internal/harness"
-	"mbusproxy/internal/freeport"
+	"mbusproxy/internal/pgcluster"
 )
 
 // update writes the screenshots of docs/images anew.
@@ -38,7 +38,7 @@ func (t tests) Run() int {
 // harness needs none. What the page does not take is there, too: a password in clear text, as with
 // LDAP, and none at all.
 func TestMain(m *testing.M) {
-	port, err := freeport.Find("127.0.0.1")
+	port, err := pgcluster.FreePort("127.0.0.1")
 	if err != nil {
 		panic(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mbusproxy/integration/internal/harness"
-	"mbusproxy/internal/freeport"
+	"mbusproxy/internal/pgcluster"
 )
 
 // pageMemory is what a proxy may take whose page shows what clients have made as large as they can.
@@ -18,7 +18,7 @@ const pageMemory = 192 << 20
 // not fill the proxy's memory.
 func TestPagesAreBounded(t *testing.T) {
 	s := newSite(t, "orders")
-	port, err := freeport.Find("127.0.0.1")
+	port, err := pgcluster.FreePort("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

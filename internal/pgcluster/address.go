@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-
-	"mbusproxy/internal/freeport"
 )
 
 const (
@@ -40,7 +38,7 @@ func makeSocketDir(who account) (string, error) {
 
 // freePort finds a port that nobody has just now.
 func freePort(host string) (int, error) {
-	port, err := freeport.Find(host)
+	port, err := FreePort(host)
 	if err != nil {
 		return 0, &Error{
 			Kind:    StartFailed,

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"mbusproxy/internal/freeport"
+	"mbusproxy/internal/pgcluster"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -113,7 +113,7 @@ func (p *Proxy) end(t *testing.T) {
 
 // startProxy runs the binary, with more flags if there are any.
 func startProxy(binary string, flags ...string) (*Proxy, error) {
-	port, err := freeport.Find("127.0.0.1")
+	port, err := pgcluster.FreePort("127.0.0.1")
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,4 @@
-// Package freeport finds ports for servers that are started as programs of their own.
-package freeport
+package pgcluster
 
 import (
 	"errors"
@@ -13,15 +12,15 @@ import (
 // The ports to choose from lie below those that Linux gives to outgoing connections (net.ipv4.ip_local_port_range
 // begins at 32,768 unless somebody has set it): of these there may be thousands, one of which may take the port
 // before the server listens on it.
-const first, end = 10_000, 32_768
+const firstPort, endPort = 10_000, 32_768
 
-// attempts bounds how many ports are tried.
-const attempts = 1000
+// portTries bounds how many ports are tried.
+const portTries = 1000
 
-// Find returns a TCP port of an address of this machine that nobody listens on. Two callers at once may get the same, one time in 20,000.
-func Find(host string) (int, error) {
-	for range attempts {
-		port := first + rand.IntN(end-first) //nolint:gosec // it need not be a secret
+// FreePort returns a TCP port of an address of this machine that nobody listens on. Two callers at once may get the same, one time in 20,000.
+func FreePort(host string) (int, error) {
+	for range portTries {
+		port := firstPort + rand.IntN(endPort-firstPort) //nolint:gosec // it need not be a secret
 		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
@@ -31,5 +30,5 @@ func Find(host string) (int, error) {
 		}
 		return port, l.Close()
 	}
-	return 0, fmt.Errorf("choosing a port: %d were taken", attempts)
+	return 0, fmt.Errorf("choosing a port: %d were taken", portTries)
 }

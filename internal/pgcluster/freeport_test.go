@@ -1,4 +1,4 @@
-package freeport
+package pgcluster
 
 import (
 	"fmt"
@@ -7,13 +7,13 @@ import (
 )
 
 // The port can be listened on, and is none that an outgoing connection gets.
-func TestFind(t *testing.T) {
+func TestFreePort(t *testing.T) {
 	for range 10 {
-		port, err := Find("127.0.0.1")
+		port, err := FreePort("127.0.0.1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if port < first || port >= end {
+		if port < firstPort || port >= endPort {
 			t.Errorf("port %d", port)
 		}
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
