@@ -13,17 +13,18 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-const preludeText = "select 'own prelude' ;; -- one\n do 'own prelude; 2';"
+// preludeTexts are the prelude statements of a call.
+var preludeTexts = []string{"select 'own prelude' -- one\n", " do 'own prelude; 2'"}
 
 // checkWithPreludes checks that the text with its prelude statements parses, and that these are the
 // hidden ones. That of a procedure is seen, for it stands for its statement.
 func checkWithPreludes(t *testing.T, p *plan.Plan) {
 	t.Helper()
 	hidden := 0
-	texts := make([]string, len(p.Preludes()))
+	texts := make([][]string, len(p.Preludes()))
 	for i, s := range p.Preludes() {
-		if texts[i] = preludeText; s.Func.Procedure {
-			texts[i] = "do 'of a procedure'"
+		if texts[i] = preludeTexts; s.Func.Procedure {
+			texts[i] = []string{"do 'of a procedure'"}
 			continue
 		}
 		hidden += 2
@@ -58,7 +59,7 @@ func TestWithPreludes(t *testing.T) {
 	for _, name := range []string{"x", "another"} { // the second one's plan is the first's, moved
 		sql := ";; begin ;\n/* é */ select mbus4.run_on_q('" + name + "'), wrong;; select mbus4.run_q('1'), mbus4.run_q('2') -- end\n;;"
 		p := r.Rewrite(t.Context(), sql, utf8Session, testEnv)
-		q := p.WithPreludes([]string{"do 'a'", "", "do 'b;'; do 'c'"})
+		q := p.WithPreludes([][]string{{"do 'a'"}, nil, {"do 'b;'", "do 'c'"}})
 		want := ";; begin ;\n/* é */ do 'a'; select outcome(1)::integer as \"run_on_q\", wrong;; do 'b;'; do 'c'; select outcome(2)::integer as \"run_q\", outcome(3)::integer as \"run_q\" -- end\n;;"
 		if q.SQL() != want {
 			t.Fatalf("gives\n%s\nwant\n%s", q.SQL(), want)

@@ -11,22 +11,22 @@ import (
 func TestProcedurePreludes(t *testing.T) {
 	for _, c := range []struct {
 		sql   string
-		texts []string
+		texts [][]string
 		want  string
 		tag   string
 	}{
-		{"call mbus4.process_queue(1)", []string{"do 'a'"}, "do 'a'", "CALL"},
-		{" ; /* é */ CALL mbus4.process_queue(1, 'x') ;; -- end", []string{"do 'a'"}, " ; /* é */ do 'a' ;; -- end", "CALL"},
-		{"select 1; call mbus4.process_queue(1)", []string{"do 'a'"}, "select 1; do 'a'", ""},
-		{"call mbus4.process_queue(1); call mbus4.process_queue(2); commit", []string{"do 'a'", "do 'b'"}, "do 'a'; do 'b'; commit", ""},
+		{"call mbus4.process_queue(1)", [][]string{{"do 'a'"}}, "do 'a'", "CALL"},
+		{" ; /* é */ CALL mbus4.process_queue(1, 'x') ;; -- end", [][]string{{"do 'a'"}}, " ; /* é */ do 'a' ;; -- end", "CALL"},
+		{"select 1; call mbus4.process_queue(1)", [][]string{{"do 'a'"}}, "select 1; do 'a'", ""},
+		{"call mbus4.process_queue(1); call mbus4.process_queue(2); commit", [][]string{{"do 'a'"}, {"do 'b'"}}, "do 'a'; do 'b'; commit", ""},
 		{
 			"select mbus4.run_on_q('x'); call mbus4.process_queue(1)",
-			[]string{"do 'a'", "do 'b'"},
+			[][]string{{"do 'a'"}, {"do 'b'"}},
 			`do 'a'; select outcome(1)::integer as "run_on_q"; do 'b'`, "",
 		},
 		{
 			"call mbus4.process_queue(1); select mbus4.run_on_q('x')",
-			[]string{"do 'a'", "do 'b'"},
+			[][]string{{"do 'a'"}, {"do 'b'"}},
 			`do 'a'; do 'b'; select outcome(2)::integer as "run_on_q"`, "",
 		},
 	} {

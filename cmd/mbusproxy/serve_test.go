@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"mbusproxy/internal/pgcluster"
-
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/internal/pgcluster"
 )
 
 // freePort returns a port that nobody listened on a moment ago.

@@ -215,6 +215,7 @@ func (t *Texts) createView(site Site, call PreludeCall) (statements []string, er
 	values := map[string]string{
 		"Guard":       call.Guard,
 		"Mark":        call.mark(),
+		"NoConsumer":  sqlfuncs.Schema + "." + t.helperName(noConsumer),
 		"Queue":       quoted,
 		"Consumer":    sqlfuncs.QuoteLiteral(consumer),
 		"Name":        "view_" + hex.EncodeToString(sum[:8]),

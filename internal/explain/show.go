@@ -90,11 +90,7 @@ func (e *explainer) show(ctx context.Context, p *plan.Plan) error {
 	p = e.preludes().CheckLiterals(ctx, e.context(), p)
 	p, made := e.makePreludes(ctx, p)
 	if len(made.calls) > 0 && !e.session.Prepared {
-		texts := make([]string, len(made.calls))
-		for i, one := range made.calls {
-			texts[i] = strings.Join(one, "; ")
-		}
-		p = p.WithPreludes(texts)
+		p = p.WithPreludes(made.calls)
 	}
 	list := e.describe(original, p)
 	for i, s := range list {

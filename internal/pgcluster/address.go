@@ -36,20 +36,6 @@ func makeSocketDir(who account) (string, error) {
 	return dir, nil
 }
 
-// freePort finds a port that nobody has just now.
-func freePort(host string) (int, error) {
-	port, err := FreePort(host)
-	if err != nil {
-		return 0, &Error{
-			Kind:    StartFailed,
-			Message: fmt.Sprintf("cannot listen on %s: %v", host, err),
-			Hint:    "choose an address of this machine",
-			Err:     err,
-		}
-	}
-	return port, nil
-}
-
 func checkPort(host string, port int) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {

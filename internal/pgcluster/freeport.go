@@ -17,7 +17,8 @@ const firstPort, endPort = 10_000, 32_768
 // portTries bounds how many ports are tried.
 const portTries = 1000
 
-// FreePort returns a TCP port of an address of this machine that nobody listens on. Two callers at once may get the same, one time in 20,000.
+// FreePort returns a TCP port of an address of this machine that nobody listens on. Two callers at once may get the
+// same, one time in 20,000. That one cannot listen at the address is an *Error.
 func FreePort(host string) (int, error) {
 	for range portTries {
 		port := firstPort + rand.IntN(endPort-firstPort) //nolint:gosec // it need not be a secret
@@ -26,7 +27,12 @@ func FreePort(host string) (int, error) {
 			continue
 		}
 		if err != nil {
-			return 0, fmt.Errorf("choosing a port: %w", err)
+			return 0, &Error{
+				Kind:    StartFailed,
+				Message: fmt.Sprintf("cannot listen on %s: %v", host, err),
+				Hint:    "choose an address of this machine",
+				Err:     err,
+			}
 		}
 		return port, l.Close()
 	}

@@ -26,7 +26,7 @@ func (c *Cluster) run(ctx context.Context) error {
 	wanted := c.cfg.Port
 	for attempt := 1; ; attempt++ {
 		if wanted == 0 {
-			port, err := freePort(c.cfg.Host)
+			port, err := FreePort(c.cfg.Host)
 			if err != nil {
 				return err
 			}

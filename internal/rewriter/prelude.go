@@ -175,22 +175,14 @@ func expression(pieces []plan.ExprPiece, sent *bound) (string, *plan.Refusal) {
 
 // addPreludes puts the prelude statements of a plan for a Query into its text.
 func (m *PreludeMaker) addPreludes(ctx context.Context, sc statements.Context, p *plan.Plan) *plan.Plan {
-	steps := p.Preludes()
-	if len(steps) == 0 {
+	made, refused := m.all(ctx, sc, p, nil)
+	switch {
+	case refused != nil:
+		return refused
+	case len(made) == 0:
 		return p
 	}
-	texts := make([]string, len(steps))
-	for i, s := range steps {
-		if v, found := FirstParameter(s); found {
-			return p.Refuse(v.Offset, NoParameter(v.Parameters()[0]))
-		}
-		made, r := m.of(ctx, sc, s, nil)
-		if r != nil {
-			return p.Refuse(s.Offset, *r)
-		}
-		texts[i] = strings.Join(made, "; ")
-	}
-	return p.WithPreludes(texts)
+	return p.WithPreludes(made)
 }
 
 // FirstParameter returns, of the arguments of a call that are parameters, the one that comes first in the text.
@@ -211,22 +203,32 @@ func NoParameter(n int) plan.Refusal {
 // makePrelude returns the plan of the first of the prelude statements that do the work of all calls of p that
 // need them; nil for none.
 func (m *PreludeMaker) makePrelude(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
-	steps := p.Preludes()
-	made := make([][]string, len(steps))
-	for i, s := range steps {
-		texts, r := m.of(ctx, sc, s, sent)
-		if r != nil {
-			return p.Refuse(s.Offset, *r)
-		}
-		made[i] = texts
+	made, refused := m.all(ctx, sc, p, sent)
+	if refused != nil {
+		return refused
 	}
 	var first *plan.Plan
-	for i, s := range slices.Backward(steps) {
+	for i, s := range slices.Backward(p.Preludes()) {
 		for _, text := range slices.Backward(made[i]) {
 			first = plan.PreludePlan(p, s.Call, text, first)
 		}
 	}
 	return first
+}
+
+// all returns the prelude statements of each call of p, or a plan that refuses one of the calls. A Query has no parameters: sent is nil.
+func (m *PreludeMaker) all(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) (made [][]string, refused *plan.Plan) {
+	for _, s := range p.Preludes() {
+		if v, found := FirstParameter(s); found && sent == nil {
+			return nil, p.Refuse(v.Offset, NoParameter(v.Parameters()[0]))
+		}
+		texts, r := m.of(ctx, sc, s, sent)
+		if r != nil {
+			return nil, p.Refuse(s.Offset, *r)
+		}
+		made = append(made, texts)
+	}
+	return made, nil
 }
 
 // of returns the prelude statements of one call.

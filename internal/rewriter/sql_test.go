@@ -112,13 +112,11 @@ func (g *shown) statement(sql string, prepared bool) string {
 		return out.String() + "\n" + g.laidOut(p.SQL()) + fmt.Sprintf("\n-- of which the proxy makes for the client:\n-- ERROR %s: %s\n-- %s", r.Code, r.Message, r.Hint)
 	}
 	var made [][]string
-	var texts []string
 	for _, s := range p.Preludes() {
 		made = append(made, g.step(s))
-		texts = append(texts, strings.Join(made[len(made)-1], "; "))
 	}
 	if len(made) > 0 && !prepared {
-		p = p.WithPreludes(texts)
+		p = p.WithPreludes(made)
 	} else if len(made) > 0 {
 		out.WriteString("\n-- whenever it is bound:")
 		for _, statement := range slices.Concat(made...) {

@@ -3,7 +3,6 @@ package plan
 import (
 	"strings"
 
-	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/splice"
 	"mbusproxy/sqlfuncs"
 )
@@ -72,42 +71,40 @@ func (p *Plan) prepare(s *preludeCall) Prelude {
 	return out
 }
 
-// WithPreludes returns the plan for the simple protocol, in whose text each prelude statement
-// stands before the statement that holds its call. texts are the prelude statements in the order of
-// Preludes, in the client's encoding. Each may be several statements and may end in a semicolon,
-// but not in a comment up to the line's end. Reports about such a text point at the call.
-func (p *Plan) WithPreludes(texts []string) *Plan {
+// WithPreludes returns the plan for the simple protocol, in whose text the prelude statements of each call stand before
+// the statement that holds it. texts are those of each call in the order of Preludes, in the client's encoding: each is one
+// statement without a semicolon, and does not end in a comment up to the line's end. Reports about them point at the call.
+func (p *Plan) WithPreludes(texts [][]string) *Plan {
 	q := *p
 	q.preludes, q.stmts, q.ours = nil, nil, nil
 	o := &splice.Output{}
 	done, ordinal, next := 0, 0, 0
+	write := func(end string, seen bool) {
+		call := p.preludes[next].call
+		if len(texts[next]) > 0 {
+			o.Write(strings.Join(texts[next], "; ")+end, p.calls[call-1].Start)
+		}
+		for range texts[next] {
+			q.ours = append(q.ours, preludeStatement{ordinal: ordinal, call: call, seen: seen})
+			ordinal++
+		}
+		next++
+	}
 	for i, s := range p.stmts {
 		o.Take(p.Text(), done, s.From)
+		done = s.To
 		if p.procedure(i) {
 			// The prelude statement takes the place of the CALL: it can commit only where it is the only statement.
-			call := p.preludes[next].call
-			o.Write(texts[next], p.calls[call-1].Start)
-			q.ours = append(q.ours, preludeStatement{ordinal: ordinal, call: call, seen: true})
-			next++
-			done = s.To
-			ordinal++
+			write("", true)
 			if len(p.stmts) == 1 {
 				q.tag = "CALL"
 			}
 			continue
 		}
-		for ; next < len(p.preludes) && p.preludes[next].stmt == i; next++ {
-			n, call := countStatements(texts[next], p.enc, p.escapes), p.preludes[next].call
-			if n > 0 {
-				o.Write(texts[next]+"; ", p.calls[call-1].Start)
-			}
-			for ; n > 0; n-- {
-				q.ours = append(q.ours, preludeStatement{ordinal: ordinal, call: call})
-				ordinal++
-			}
+		for next < len(p.preludes) && p.preludes[next].stmt == i {
+			write("; ", false)
 		}
 		o.Take(p.Text(), s.From, s.To)
-		done = s.To
 		ordinal++
 	}
 	o.Take(p.Text(), done, p.Text().Pieces())
@@ -137,30 +134,3 @@ func PreludePlan(p *Plan, call int, text string, next *Plan) *Plan {
 
 // Next returns the plan of the prelude statement that runs behind that of a PreludePlan; nil where it is the last.
 func (p *Plan) Next() *Plan { return p.next }
-
-// countStatements counts the statements of a text that are not empty.
-func countStatements(text string, enc lex.Encoding, escapes bool) int {
-	l := lex.Lexer{Text: enc.Parseable(text), Escapes: escapes}
-	n, depth, empty := 0, 0, true
-	for {
-		t := l.Next()
-		switch {
-		case t.Kind == lex.End:
-			return n
-		case t.Kind == lex.Symbol && l.Text[t.Start] == ';' && depth == 0:
-			empty = true
-			continue
-		case t.Kind == lex.Symbol && l.Text[t.Start] == '(':
-			depth++
-		case t.Kind == lex.Symbol && l.Text[t.Start] == ')':
-			depth--
-		}
-		if empty {
-			n++
-		}
-		empty = false
-		if t.Kind == lex.Open {
-			return n
-		}
-	}
-}

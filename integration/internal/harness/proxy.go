@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"mbusproxy/internal/pgcluster"
-
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/internal/pgcluster"
 )
 
 // Proxy is a running `mbusproxy serve`.

@@ -1394,18 +1394,8 @@ select mbus4.create_view('orders')
 insert into mbus4.view_insert (iid)
 select null
 where case
-    when not exists (select from mbus4.queue q where q.qname = 'orders')
-        then pg_catalog.left(
-            pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', 'orders'::pg_catalog.text), 2000
-        )::int
     when not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default')
-        then pg_catalog.left(
-            pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer "%s"',
-                'orders'::pg_catalog.text, 'default'::pg_catalog.text
-            ),
-            2000
-        )::int
+        then mbus4.at_no_consumer_56bdd364('1 _session_secret_', 'orders', 'default')
 end is not null ; create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore) language sql volatile rows 1 security definer
 set search_path = pg_catalog,
     pg_temp as '
@@ -1670,18 +1660,8 @@ set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constan
 insert into mbus4.view_insert (iid)
 select null
 where case
-    when not exists (select from mbus4.queue q where q.qname = 'orders')
-        then pg_catalog.left(
-            pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', 'orders'::pg_catalog.text), 2000
-        )::int
     when not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default')
-        then pg_catalog.left(
-            pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer "%s"',
-                'orders'::pg_catalog.text, 'default'::pg_catalog.text
-            ),
-            2000
-        )::int
+        then mbus4.at_no_consumer_56bdd364('1 _session_secret_', 'orders', 'default')
 end is not null;
 create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data mbus4_hstore.hstore) language sql volatile rows 1 security definer
 set search_path = pg_catalog,
