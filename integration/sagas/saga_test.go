@@ -204,6 +204,44 @@ func TestSagaLateRequest(t *testing.T) {
 	}
 }
 
+// A service loses its connection, does not notice, and notes that it is about to ask while the one that
+// got the message notes the answer: neither waits for the other.
+func TestSagaLateIntention(t *testing.T) {
+	t.Parallel()
+	s := newSaga(t)
+	asked, locked, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	ask := sync.OnceFunc(func() { close(asked) })
+	var late atomic.Value // the service
+	s.serve(t, tour.Config{
+		Watch: func(e tour.Event) {
+			if e.Moment == tour.Received && e.Step == tour.TicketTo && late.CompareAndSwap(nil, e.Service) {
+				s.cut(t, e.Service)
+				pass(t, release)
+			}
+		},
+		Mood: func(r tour.Request) tour.Mood {
+			if r.Step == tour.TicketTo {
+				ask()
+				pass(t, locked)
+			}
+			return tour.Fine
+		},
+	})
+	id := s.start(t)
+	pass(t, asked)
+	// So the transaction that notes the answer stops at the row of the tour.
+	holder := harness.Connect(t, harness.Direct(), s.database)
+	harness.Ask(t, holder, "begin")
+	harness.Ask(t, holder, "select tour_id from tour where tour_id = $1 for share", id)
+	close(locked)
+	s.untilBlocked(t)
+	close(release)
+	s.until(t, "select exists (select from pg_stat_activity where datname = current_database() and application_name = $1 and (query like '%outside.booking%' or wait_event_type = 'Lock'))", late.Load().(string)+" aside")
+	harness.Ask(t, holder, "commit")
+	s.await(t, id)
+	s.check(t, tour.Booked)
+}
+
 // Ten tours at once, with requests that fail and connections that are killed at random.
 func TestSagaMany(t *testing.T) {
 	t.Parallel()

@@ -43,8 +43,13 @@ type workRow struct {
 	In        float64 // seconds until it may be tried
 }
 
-// mostWork is how many rows are counted of each kind.
-const mostWork = 10000
+const (
+	// mostWork is how many rows are counted of each kind.
+	mostWork = 10000
+	// mostPayload is from how many bytes on, as they are stored, a payload is not shown: to write a
+	// part of it the server has to write the whole, which may be a hundred times as large.
+	mostPayload = 8000
+)
 
 func loadWork(c *call) (*shown, error) {
 	if !c.may.Work {
@@ -65,8 +70,8 @@ func loadWork(c *call) (*shown, error) {
 	if s.Processes, err = collect[processRow](c, `select w.process_id, count(*) from (select w.process_id from mbus4.work_queue w where w.process_id is not null order by w.process_id limit $1) w group by w.process_id order by w.process_id limit 200`, mostWork); err != nil {
 		return nil, err
 	}
-	const columns = `select w.id, pg_catalog."left"(w.payload::text, 300), w.process_id, w.attempts, coalesce(pg_catalog."left"(w.last_error, 300), ''), coalesce(extract(epoch from case when pg_catalog.isfinite(w.next_attempt_at) then w.next_attempt_at end operator(pg_catalog.-) pg_catalog.clock_timestamp())::float8, 0) from mbus4.work_queue w `
-	s.Rows, err = collect[workRow](c, `(`+columns+`where w.process_id is not null order by w.process_id limit 50) union all (`+columns+`where w.process_id is null order by w.next_attempt_at, w.id limit 50)`)
+	const columns = `select w.id, case when pg_catalog.pg_column_size(w.payload) operator(pg_catalog.>) $1 then 'too long to be shown in a list' else pg_catalog."left"(w.payload::text, 300) end, w.process_id, w.attempts, coalesce(pg_catalog."left"(w.last_error, 300), ''), coalesce(extract(epoch from case when pg_catalog.isfinite(w.next_attempt_at) then w.next_attempt_at end operator(pg_catalog.-) pg_catalog.clock_timestamp())::float8, 0) from mbus4.work_queue w `
+	s.Rows, err = collect[workRow](c, `(`+columns+`where w.process_id is not null order by w.process_id limit 50) union all (`+columns+`where w.process_id is null order by w.next_attempt_at, w.id limit 50)`, mostPayload)
 	if err != nil {
 		return nil, err
 	}

@@ -43,13 +43,15 @@ func (s *session) startRollback(ctx context.Context, m *message, why *givenUp) (
 		}
 	}
 	s.tell(Taken, m, "")
+	if err = s.move(ctx, m, "update tour set state = 'rolling back', reason = $2 where tour_id = $1 and state = 'booking'", m.tourID, why.reason); err != nil {
+		return "", err
+	}
 	if why.refused {
 		if _, err := s.tx.Exec(ctx, "update reservation set state = 'refused' where tour_id = $1 and step = $2", m.tourID, string(m.step)); err != nil {
 			return "", fmt.Errorf("noting the refusal: %w", err)
 		}
 	}
-	err = s.move(ctx, m, "update tour set state = 'rolling back', reason = $2 where tour_id = $1 and state = 'booking'", m.tourID, why.reason)
-	return "rolling back, because " + why.reason, err
+	return "rolling back, because " + why.reason, nil
 }
 
 // cancel undoes one step, if there is anything to undo: the service may have asked for it, whether

@@ -11,9 +11,9 @@
 //   - The world outside does not roll back. So a service notes that it is going to ask, and commits
 //     that, before it asks; it asks under an idempotency key, the message's iid, which a message
 //     keeps when it is put back; and cancelling under a key that is not known yet makes the key void.
-//   - Locks are taken in one order: the bung, messages of the way forward, the row of the tour. Who
-//     gives up hands back its own message first and starts with the bung, so two branches that fail at
-//     the same moment do not wait for each other in a circle.
+//   - Locks are taken in one order: the bung, messages of the way forward, the row of the tour, those
+//     of its reservations. Who gives up hands back its own message first and starts with the bung, so
+//     two branches that fail at the same moment do not wait for each other in a circle.
 //
 // The package knows nothing of flags and printing, and nothing of the proxy: it is a client.
 package tour

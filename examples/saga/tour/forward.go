@@ -39,13 +39,13 @@ func (s *session) reserve(ctx context.Context, m *message) (did string, err erro
 	}
 	s.tell(Answered, m, "")
 
-	if _, err := s.tx.Exec(ctx, "update reservation set state = 'booked', reference = $3 where tour_id = $1 and step = $2",
-		m.tourID, string(m.step), reference); err != nil {
-		return "", fmt.Errorf("noting the reservation: %w", err)
-	}
 	if err := s.move(ctx, m, "update tour set details = details || hstore($2, $3) where tour_id = $1 and state = 'booking'",
 		m.tourID, string(m.step), reference); err != nil {
 		return "", err
+	}
+	if _, err := s.tx.Exec(ctx, "update reservation set state = 'booked', reference = $3 where tour_id = $1 and step = $2",
+		m.tourID, string(m.step), reference); err != nil {
+		return "", fmt.Errorf("noting the reservation: %w", err)
 	}
 	return "booked as " + reference, nil
 }
@@ -89,7 +89,7 @@ func (s *session) finish(ctx context.Context, m *message) (did string, err error
 }
 
 // move updates the row of the tour, which must be in the state that the statement names. The row is
-// the last thing that a transaction locks.
+// locked after the messages and before the reservations, as in intend.
 func (s *session) move(ctx context.Context, m *message, sql string, args ...any) error {
 	tag, err := s.tx.Exec(ctx, sql, args...)
 	switch {

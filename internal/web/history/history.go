@@ -65,16 +65,16 @@ func (r *Ring) drop(now int64) (any bool) {
 	return any
 }
 
-// Empty reports whether nothing of the last hour is there.
-func (r *Ring) Empty(now time.Time) bool {
+// Last is the step of the latest values; the zero Time where there are none.
+func (r *Ring) Last() (at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.series {
-		if s.last > number(now)-Kept {
-			return false
+		if step := time.Unix(s.last*int64(Step/time.Second), 0); step.After(at) {
+			at = step
 		}
 	}
-	return true
+	return at
 }
 
 // Values are those of a series up to now, NaN where there is none.

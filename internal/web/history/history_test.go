@@ -10,7 +10,7 @@ import (
 func TestRing(t *testing.T) {
 	t.Parallel()
 	r, now := New(), time.Unix(1e9, 0)
-	if !r.Empty(now) {
+	if !r.Last().IsZero() {
 		t.Error("a new one has something")
 	}
 	for i := range 3 * Kept {
@@ -30,8 +30,8 @@ func TestRing(t *testing.T) {
 	if v := r.Values("b", end); !math.IsNaN(v[0]) {
 		t.Error("another series has values")
 	}
-	if !r.Empty(end.Add(2 * time.Hour)) {
-		t.Error("after two hours something is left")
+	if got := r.Last(); !got.Equal(end) {
+		t.Errorf("the last is of %v; want %v", got, end)
 	}
 	// Counting anew is no rate, nor is what was not seen for long.
 	r.Put(end.Add(Step), map[string]float64{"a": 5})

@@ -3,7 +3,6 @@ package sampling
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"strings"
 	"sync"
@@ -34,8 +33,12 @@ type Config struct {
 // functions.
 const ReadySeconds = `extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) case when pg_catalog.isfinite(oldest_ready) then oldest_ready end)::float8`
 
-// mostDatabases is how many databases the sampler keeps the last hour of.
-const mostDatabases = 16
+const (
+	// mostDatabases is how many databases the sampler keeps the last hour of.
+	mostDatabases = 16
+	// idleAfter is when one that has not been sampled makes room for another: nobody is logged in.
+	idleAfter = 3 * history.Step
+)
 
 // Sampler notes numbers for the charts: of the process always, of a database while somebody is
 // logged in to it who may see its queues, in a session of such a log-in. So what is kept of a
@@ -100,22 +103,32 @@ func (s *Sampler) sampleDatabases(ctx context.Context) {
 	})
 }
 
-// ring is the last hour of a database; nil where there are too many.
+// ring is the last hour of a database; nil where too many have somebody logged in.
 func (s *Sampler) ring(database string) *history.Ring {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.databases[database]
 	if r == nil {
-		if len(s.databases) >= mostDatabases {
-			maps.DeleteFunc(s.databases, func(_ string, o *history.Ring) bool { return o.Empty(time.Now()) })
-		}
-		if len(s.databases) >= mostDatabases {
+		if len(s.databases) >= mostDatabases && !s.drop(time.Now()) {
 			return nil
 		}
 		r = history.New()
 		s.databases[database] = r
 	}
 	return r
+}
+
+// drop forgets the database that has not been sampled for longest, and reports whether there was one
+// that could go.
+func (s *Sampler) drop(now time.Time) bool {
+	least, at := "", now.Add(-idleAfter)
+	for database, r := range s.databases {
+		if last := r.Last(); last.Before(at) {
+			least, at = database, last
+		}
+	}
+	delete(s.databases, least)
+	return at.Before(now.Add(-idleAfter))
 }
 
 const sampleSQL = `select q.queue, q.ready operator(pg_catalog.+) q.held as depth, coalesce(` + ReadySeconds + `, 0) as oldest
@@ -138,7 +151,7 @@ func (s *Sampler) sample(ctx context.Context, l *access.Login) error {
 		if !see {
 			return fmt.Errorf("the role may not see the queues")
 		}
-		if r.Empty(time.Now()) {
+		if time.Since(r.Last()) > history.Kept*history.Step {
 			if err := seed(ctx, tx, r); err != nil {
 				return err
 			}
