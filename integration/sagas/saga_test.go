@@ -211,7 +211,7 @@ func TestSagaLateIntention(t *testing.T) {
 	s := newSaga(t)
 	asked, locked, release, noted := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var requests atomic.Int32 // for the ticket
-	var late atomic.Value // the service
+	var late atomic.Value     // the service
 	s.serve(t, tour.Config{
 		Watch: func(e tour.Event) {
 			if e.Moment == tour.Received && e.Step == tour.TicketTo && late.CompareAndSwap(nil, e.Service) {
