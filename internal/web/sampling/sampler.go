@@ -128,7 +128,7 @@ func (s *Sampler) drop(now time.Time) bool {
 		}
 	}
 	delete(s.databases, least)
-	return at.Before(now.Add(-idleAfter))
+	return least != ""
 }
 
 const sampleSQL = `select q.queue, q.ready operator(pg_catalog.+) q.held as depth, coalesce(` + ReadySeconds + `, 0) as oldest
