@@ -27,9 +27,9 @@ func stream(f *pipeline.ClientFlow, input []byte, piece int) ([]byte, error) {
 		off := f.Prefill(buf)
 		n := copy(buf[off:off+piece], input)
 		input = input[n:]
-		// Something is outstanding, whatever piece it came in.
+		// A Query is outstanding, whatever piece it came in.
 		for batch := buf[:off+n]; batch != nil; batch = f.TakeAside() {
-			err := f.Feed(context.Background(), pipeline.Backlog{Outstanding: 1}, batch, &out)
+			err := f.Feed(context.Background(), pipeline.Backlog{Outstanding: 1, Flushing: 1}, batch, &out)
 			all = append(all, out.Result()...)
 			out.Free()
 			if err != nil && !errors.Is(err, pipeline.ErrEnough) {
