@@ -46,10 +46,10 @@ setup: ## install what the tests need
 	@scripts/setup.sh test
 
 # Not from the cache, which does not see that the proxy is a program of its own. Package proxy comes
-# first, for it waits half of its time, and so there is one package more at once than there are processors.
+# first, for it takes longest.
 .PHONY: test
 test: setup ## everything: vet, all tests with the race detector and real clients, short fuzz runs
-	TMPDIR=$$(scripts/tmpdir.sh) go test -race -vet=all -count=1 -timeout 60m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./proxy ./...
+	TMPDIR=$$(scripts/tmpdir.sh) go test -race -vet=all -count=1 -timeout 60m ./proxy ./...
 	scripts/fuzz.sh $(FUZZTIME)
 
 # One after another: what measures memory must not have others beside it.
@@ -63,7 +63,10 @@ test-long: setup ## what takes too long for test: random and model tests for LON
 	MBUS_LONG=1 go test -count=1 -timeout 30m -v ./packaging
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults|Storm|TestBigMessages|TestSlowClient|TestMinors|TestFloods|TestRandomSequences' ./proxy
 	MBUS_LONG=1 go test -race -count=1 -timeout 30m -v -run 'TestAuthentication' ./integration/clients
-	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults' ./integration/ops
+	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults|TestHandover' ./integration/ops
+	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFairParsing|TestLookingAtHostileSchema|TestLongNames|TestSelectorEvaluates' ./integration/security
+	MBUS_LONG=1 go test -race -count=1 -timeout 30m -v -run 'TestUnnamedAgain' ./integration/statements
+	MBUS_LONG=1 go test -race -count=1 -timeout 30m -v -run 'TestLook|TestOddValues' ./integration/web
 	MBUS_LONG=1 go test -count=1 -timeout 30m -v -run TestPlansInStates ./bench/scale
 	MBUS_RANDOM_TIME=$(LONGTIME) MBUS_LONG=1 go test -count=1 -timeout 90m -v -run 'TestRandom|TestStack' ./rewrite/parse
 	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./proxy

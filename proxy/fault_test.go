@@ -82,7 +82,7 @@ func TestFaultsDelay(t *testing.T) {
 					splits = append(splits, wiretest.Plan{Direction: wiretest.Direction(d), Split: at, For: 300 * time.Microsecond})
 				}
 			}
-			plans = append(append(plans, some(stalls, 3)...), some(splits, 6)...)
+			plans = append(append(plans, some(stalls, 2)...), some(splits, 4)...)
 			for _, p := range plans {
 				b.use(side, p)
 				if err := b.right(p.Split > 0); err != nil {

@@ -170,9 +170,6 @@ func (p *planner) raw(ctx context.Context) error {
 	defer site.drop(context.WithoutCancel(ctx))
 	err = p.build(ctx, site)
 	for i, s := range statements() {
-		if err == nil { // so that it has read the catalogs
-			err = p.one(ctx, site, who{i, notAnalyzed, first}, s.text())
-		}
 		if err == nil {
 			err = p.one(ctx, site, who{i, notAnalyzed, "simple"}, s.text())
 		}
@@ -192,7 +189,9 @@ func (p *planner) build(ctx context.Context, s *site) error {
 	return errors.Join(s.sql(ctx, off), s.call(ctx, off), p.state.build(ctx, s, p.state.small), s.call(ctx, on), s.call(ctx, "set statement_timeout = 5000"))
 }
 
-// one runs a statement under a name, and takes back what it does.
+// one runs a statement under a name, and takes back what it does. Before that it runs it as the
+// first, which is not looked at: so the session has read the catalogs again if it had to forget them,
+// as it has when others change so much that a session does not keep up with it.
 func (p *planner) one(ctx context.Context, s *site, name who, sql string) error {
 	if s := statements()[name.statement]; p.state.work[s.label] != "" {
 		return nil // it reads what the state is made of
@@ -201,7 +200,13 @@ func (p *planner) one(ctx context.Context, s *site, name who, sql string) error 
 	if statements()[name.statement].alone {
 		nested = "off"
 	}
-	err := s.call(ctx, fmt.Sprintf("set application_name = '%s'; set auto_explain.log_nested_statements = %s", name, nested), "begin; "+sql+"; rollback")
+	var err error
+	for _, form := range []string{first, name.form} {
+		if err == nil {
+			set := fmt.Sprintf("set application_name = '%s'; set auto_explain.log_nested_statements = %s", who{name.statement, name.moment, form}, nested)
+			err = s.call(ctx, set, "begin; "+sql+"; rollback")
+		}
+	}
 	var report *pgconn.PgError
 	if errors.As(err, &report) && report.Code == canceled {
 		p.late(finding{plainName(p.state.name), statements()[name.statement].label, "time"}, name.moment.String()+", "+name.form)

@@ -89,7 +89,7 @@ func TestFaultsQueue(t *testing.T) {
 		all := len(plans)
 		if !harness.Long() {
 			rand.Shuffle(all, func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
-			plans = plans[:40]
+			plans = plans[:20]
 		}
 		for _, plan := range plans {
 			b.play(side, plan)

@@ -61,7 +61,7 @@ func TestSelectorEvaluatesNothingOfClients(t *testing.T) {
 	database, attackers := newAttackers(t)
 	for _, a := range attackers {
 		harness.Ask(t, a.conn, fmt.Sprintf(attackersPath, a.schema))
-		for _, selector := range []string{
+		for n, selector := range []string{
 			"'1'::mine.dom = 1", "1::mine.dom is not null", "cast(t.data->'n' as mine.dom) = 1", "mine.dom '1' = 1", "(t.data->'n')::mine.dom = 1",
 			"'(1)'::mine.comp is not null", "row(1)::mine.comp is not null", "'{1}'::mine.dom[] is not null", "'1'::dom = 1", "'1'::pg_temp.tempdom = 1",
 			"mine.evil(1)", "evil(1)", "evil(t.iid, 'x')", "mine.evil_in(t.iid) = 1", "t.data operator(mine.->) 'a' = 'x'", "t.iid operator(mine.=) 'x'", "t.iid <=> 'x'",
@@ -69,7 +69,7 @@ func TestSelectorEvaluatesNothingOfClients(t *testing.T) {
 		} {
 			selector = strings.ReplaceAll(selector, "mine", a.schema)
 			literal := "'" + strings.ReplaceAll(selector, "'", "''") + "'"
-			for _, sql := range []string{
+			for i, sql := range []string{
 				"select mbus4.create_consumer('q', 'bad', " + literal + ")",
 				"select mbus4.create_consumer('q', 'bad', " + literal + ") where false",
 				"explain select mbus4.create_consumer('q', 'bad', " + literal + ")",
@@ -77,6 +77,9 @@ func TestSelectorEvaluatesNothingOfClients(t *testing.T) {
 				"select mbus4.create_temporary_consumer('q', " + literal + ")",
 				"explain (verbose) select mbus4.create_temporary_consumer('q', " + literal + ") where false",
 			} {
+				if i > 0 && (i+n)%3 > 0 && !harness.Long() {
+					continue
+				}
 				if got, err := harness.Query(harness.Context(t), a.conn, sql); err == nil {
 					t.Errorf("%s: %s: got %q", a.role, sql, got)
 				} else if harness.SQLState(err) == "" {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 var shots = flag.String("shots", "", "write what each page looks like into this `folder`")
@@ -40,9 +42,13 @@ func TestLook(t *testing.T) {
 	check(b, string(axe), "login", desk)
 	b.logIn(s.operator, password, s.database)
 	b.expect("status of 404")
+	screens := []screen{desk, {390, 844, true}, telephone, {1280, 900, true}}
+	if !harness.Long() {
+		screens = screens[:2]
+	}
 	for name, path := range every {
 		b.open(path)
-		for _, sc := range []screen{desk, {390, 844, true}, telephone, {1280, 900, true}} {
+		for _, sc := range screens {
 			b.look(sc)
 			check(b, string(axe), name, sc)
 		}

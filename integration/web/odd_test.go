@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // What an address or a form has that makes no sense is answered by a page that says so: nothing
@@ -26,8 +28,11 @@ func TestOddValues(t *testing.T) {
 		"dead/preview": "queue consumer selector since until target targetconsumer kind", "operations": "before", "operation": "id", "audit": "before after", "work": "state after id", "semaphores": "after",
 		"semaphore": "key", "sessions": "x", "horizon": "x", "live": "at",
 	} {
-		for field := range strings.FieldsSeq(fields) {
-			for _, value := range values {
+		for n, field := range strings.Fields(fields) {
+			for i, value := range values {
+				if (i+n)%3 > 0 && !harness.Long() {
+					continue
+				}
 				q := url.Values{"queue": {"orders"}, "kind": {"move"}, "column": {"data"}, "key": {"customer"}}
 				q.Set(field, value)
 				check(path+"?"+q.Encode(), v.get(path+"?"+q.Encode()))
@@ -37,8 +42,11 @@ func TestOddValues(t *testing.T) {
 	for path, fields := range map[string]string{
 		"dead/begin": "kind queue consumer selector since until target targetconsumer", "operation/steer": "id do", "queue/pause": "queue consumer", "sessions/end": "session", "work/release": "process id",
 	} {
-		for field := range strings.FieldsSeq(fields) {
-			for _, value := range values {
+		for n, field := range strings.Fields(fields) {
+			for i, value := range values {
+				if (i+n)%3 > 0 && !harness.Long() {
+					continue
+				}
 				form := url.Values{"token": {token}, "kind": {"move"}, "queue": {"orders"}, "target": {"nowhere"}, "do": {"pause"}}
 				form.Set(field, value)
 				check(path+" "+form.Encode(), v.post(path, form))

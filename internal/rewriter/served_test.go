@@ -1,6 +1,7 @@
 package rewriter
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -78,12 +79,16 @@ func TestWhoIsServed(t *testing.T) {
 	t.Parallel()
 	cluster, eng := engineOnCluster(t)
 	r := New(eng, nil, parse.New(), false)
-	run := func(role, text string) error {
-		conn, err := pgconn.Connect(t.Context(), cluster.DSN("postgres")+" user="+role)
-		if err != nil {
-			t.Fatal(err)
+	sessions := map[string]*pgconn.PgConn{}
+	run := func(role, text string) (err error) {
+		conn := sessions[role]
+		if conn == nil {
+			if conn, err = pgconn.Connect(t.Context(), cluster.DSN("postgres")+" user="+role); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close(context.Background()) })
+			sessions[role] = conn
 		}
-		defer func() { _ = conn.Close(t.Context()) }()
 		sc := statements.Context{User: role, Database: "postgres", Encoding: "UTF8", Secret: "ABCDEFGHIJKLMNOP", Simple: true}
 		p := r.Rewrite(t.Context(), sc, text)
 		if p == nil {
