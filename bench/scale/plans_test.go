@@ -148,6 +148,9 @@ func (p *planner) used(ctx context.Context) error {
 		err = site.sql(ctx, "analyze")
 	}
 	for i, s := range statements() {
+		if err == nil && strings.HasPrefix(s.label, "ack") { // it writes nothing, and may find that its session had to forget the catalogs
+			err = p.one(ctx, site, who{i, analyzed, first}, s.text())
+		}
 		if err == nil {
 			err = p.one(ctx, site, who{i, analyzed, "simple"}, s.text())
 		}
@@ -170,6 +173,9 @@ func (p *planner) raw(ctx context.Context) error {
 	defer site.drop(context.WithoutCancel(ctx))
 	err = p.build(ctx, site)
 	for i, s := range statements() {
+		if err == nil { // so that it has read the catalogs
+			err = p.one(ctx, site, who{i, notAnalyzed, first}, s.text())
+		}
 		if err == nil {
 			err = p.one(ctx, site, who{i, notAnalyzed, "simple"}, s.text())
 		}
@@ -189,9 +195,7 @@ func (p *planner) build(ctx context.Context, s *site) error {
 	return errors.Join(s.sql(ctx, off), s.call(ctx, off), p.state.build(ctx, s, p.state.small), s.call(ctx, on), s.call(ctx, "set statement_timeout = 5000"))
 }
 
-// one runs a statement under a name, and takes back what it does. Before that it runs it as the
-// first, which is not looked at: so the session has read the catalogs again if it had to forget them,
-// as it has when others change so much that a session does not keep up with it.
+// one runs a statement under a name, and takes back what it does.
 func (p *planner) one(ctx context.Context, s *site, name who, sql string) error {
 	if s := statements()[name.statement]; p.state.work[s.label] != "" {
 		return nil // it reads what the state is made of
@@ -200,13 +204,7 @@ func (p *planner) one(ctx context.Context, s *site, name who, sql string) error 
 	if statements()[name.statement].alone {
 		nested = "off"
 	}
-	var err error
-	for _, form := range []string{first, name.form} {
-		if err == nil {
-			set := fmt.Sprintf("set application_name = '%s'; set auto_explain.log_nested_statements = %s", who{name.statement, name.moment, form}, nested)
-			err = s.call(ctx, set, "begin; "+sql+"; rollback")
-		}
-	}
+	err := s.call(ctx, fmt.Sprintf("set application_name = '%s'; set auto_explain.log_nested_statements = %s", name, nested), "begin; "+sql+"; rollback")
 	var report *pgconn.PgError
 	if errors.As(err, &report) && report.Code == canceled {
 		p.late(finding{plainName(p.state.name), statements()[name.statement].label, "time"}, name.moment.String()+", "+name.form)
