@@ -55,16 +55,16 @@ func TestHandover(t *testing.T) {
 			}
 		})
 	}
-	most := int64(60)
+	least := int64(60)
 	if harness.Long() {
-		most = 200
+		least = 200
 	}
 	enough := func() {
 		t.Helper()
 		from := sessions.Load()
 		harness.Eventually(t, func() string {
-			if n := sessions.Load() - from; n < most {
-				return fmt.Sprintf("clients make no progress: %d sessions of %d", n, most)
+			if n := sessions.Load() - from; n < least {
+				return fmt.Sprintf("clients make no progress: %d sessions of %d", n, least)
 			}
 			return ""
 		})

@@ -27,11 +27,7 @@ var looking = []string{
 // Whoever looks at a database in which somebody has made a schema mbus4 of his own runs nothing of it, and is told what is
 // there: by the commands, through the proxy and past it, by the console and by doctor, as a superuser and as a user.
 func TestLookingAtHostileSchema(t *testing.T) {
-	kinds := harness.HostileKinds
-	if !harness.Long() {
-		kinds = kinds[:2] // TestPageAtHostileSchema has the others
-	}
-	for _, kind := range kinds {
+	for _, kind := range harness.HostileKinds {
 		t.Run(kind, func(t *testing.T) {
 			h := harness.NewHostile(t, kind)
 			user := harness.NewRole(t)

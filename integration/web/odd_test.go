@@ -18,6 +18,16 @@ func TestOddValues(t *testing.T) {
 	v := newVisitor(t, "127.0.0.1")
 	token := v.mustLogIn(s.operator, s.database)
 	values := []string{"0", "-1", strings.Repeat("9", 30), "\x00", "\xff\xfe", "\u202e", strings.Repeat("a", 3000), `'"<>\`, "%", "infinity", "-infinity|1", "NaN", "294277-01-01T00:00", "now|1", "1.1", "9223372036854775807.9223372036854775807", "((((", "$1", "\r\nX: y", "{}", "2026-01-31T12:00:00|1"}
+	turn := 0
+	tried := func() (some []string) { // for the next field: a third, and in another run, since maps have no order, another one
+		turn++
+		for i, value := range values {
+			if (i+turn)%3 == 0 || harness.Long() {
+				some = append(some, value)
+			}
+		}
+		return some
+	}
 	check := func(what string, a answer) {
 		if a.status >= http.StatusInternalServerError || a.status == http.StatusSeeOther && strings.HasPrefix(a.header.Get("Location"), "/page/login") || a.header.Get("X") != "" {
 			t.Errorf("%s: %d\n%s", what, a.status, a.text)
@@ -28,11 +38,8 @@ func TestOddValues(t *testing.T) {
 		"dead/preview": "queue consumer selector since until target targetconsumer kind", "operations": "before", "operation": "id", "audit": "before after", "work": "state after id", "semaphores": "after",
 		"semaphore": "key", "sessions": "x", "horizon": "x", "live": "at",
 	} {
-		for n, field := range strings.Fields(fields) {
-			for i, value := range values {
-				if (i+n)%3 > 0 && !harness.Long() {
-					continue
-				}
+		for field := range strings.FieldsSeq(fields) {
+			for _, value := range tried() {
 				q := url.Values{"queue": {"orders"}, "kind": {"move"}, "column": {"data"}, "key": {"customer"}}
 				q.Set(field, value)
 				check(path+"?"+q.Encode(), v.get(path+"?"+q.Encode()))
@@ -42,11 +49,8 @@ func TestOddValues(t *testing.T) {
 	for path, fields := range map[string]string{
 		"dead/begin": "kind queue consumer selector since until target targetconsumer", "operation/steer": "id do", "queue/pause": "queue consumer", "sessions/end": "session", "work/release": "process id",
 	} {
-		for n, field := range strings.Fields(fields) {
-			for i, value := range values {
-				if (i+n)%3 > 0 && !harness.Long() {
-					continue
-				}
+		for field := range strings.FieldsSeq(fields) {
+			for _, value := range tried() {
 				form := url.Values{"token": {token}, "kind": {"move"}, "queue": {"orders"}, "target": {"nowhere"}, "do": {"pause"}}
 				form.Set(field, value)
 				check(path+" "+form.Encode(), v.post(path, form))
