@@ -125,7 +125,7 @@ func bystanderAsks() int64 {
 	if harness.Long() {
 		return 500
 	}
-	return 40 // the bound of make test is so wide that the slowest one tells
+	return 100 // the bound of make test is so wide that the slowest one tells
 }
 
 // bystander is a session that works while others attack.
