@@ -21,7 +21,8 @@ import (
 // of an address that has less than its share of the places keep the whole of it.
 //
 // Where a place costs the server something (pace), those who do not come through with it are let in at a bounded rate. Who comes
-// with an origin and name that have come through before is taken to come through, until it has not.
+// with an origin and name that have come through before is taken to come through, until it has not: as long as all of
+// their line do, the rate is not for them.
 type Gate struct {
 	room  int           // members at most
 	grace time.Duration // silence that costs a member its place once others wait for it
@@ -41,7 +42,7 @@ type Gate struct {
 	counted   time.Time
 	spent     float64 // how many have not come through, or are not known to, less those that pace forgives; as of forgiven
 	forgiven  time.Time
-	known     map[line]struct{} // who has come through
+	known     map[line]*record // who has come through
 	queues    queues
 	again     *time.Timer
 }
@@ -50,6 +51,12 @@ type Gate struct {
 type member struct {
 	line    line
 	leaving bool // was told to leave
+}
+
+// record is what is known of a line that has a name.
+type record struct {
+	failed float64 // how many have not come through since, less those that time forgives; as of at
+	at     time.Time
 }
 
 // account says how a client counts for the pace of a Gate.
@@ -71,6 +78,9 @@ const (
 	regrowth = 10
 )
 
+// failedForgiven is how many of a known line that have not come through are forgiven in a second.
+const failedForgiven = 1
+
 // maxKnown is how many lines have a name of their own at most: a role's name has 63 bytes.
 const maxKnown = 4096
 
@@ -84,7 +94,7 @@ func newGate(room int, grace time.Duration, queue int) *Gate {
 	return &Gate{
 		room: room, grace: grace, least: grace, shortened: grace, queue: queue,
 		members: make(map[*Client]*member), held: make(map[netip.Prefix]int), crowd: make(map[netip.Prefix]int), inLine: make(map[line]int),
-		known: make(map[line]struct{}), queues: newQueues(),
+		known: make(map[line]*record), queues: newQueues(),
 	}
 }
 
@@ -92,7 +102,7 @@ func newGate(room int, grace time.Duration, queue int) *Gate {
 func (g *Gate) Enter(ctx context.Context, s *Client) error {
 	g.mu.Lock()
 	w := &waiter{Client: s, line: g.lineOf(s), let: make(chan error, 1)}
-	if g.queues.count == 0 && g.free() {
+	if g.queues.count == 0 && len(g.members) < g.room && g.mayEnter(w.line) {
 		g.add(w)
 		g.mu.Unlock()
 		return nil
@@ -142,7 +152,7 @@ func (g *Gate) CameThrough(s *Client) {
 		}
 		delete(g.known, l)
 	}
-	g.known[own] = struct{}{}
+	g.known[own] = new(record)
 }
 
 // Forgive says that it is not for s that it has not come through. It does nothing where s has no place.
@@ -163,8 +173,25 @@ func (g *Gate) lineOf(s *Client) line {
 	return l
 }
 
-// free reports whether one more may be let in.
-func (g *Gate) free() bool { return len(g.members) < g.room && g.affordable() > 0 }
+// mayEnter reports whether one more of a line may be let in, once there is a place.
+func (g *Gate) mayEnter(l line) bool {
+	return g.affordable() > 0 || g.isSound(l) && g.inLine[l] < g.burst
+}
+
+// isSound reports whether all of a known line have come through lately.
+func (g *Gate) isSound(l line) bool {
+	r := g.known[l]
+	return r != nil && r.failed <= time.Since(r.at).Seconds()*failedForgiven
+}
+
+// count notes that one of a line has not come through, or with -1 that it was not so.
+func (g *Gate) count(l line, failed float64) {
+	if r := g.known[l]; r != nil {
+		now := time.Now()
+		r.failed = max(0, max(0, r.failed-now.Sub(r.at).Seconds()*failedForgiven)+failed)
+		r.at = now
+	}
+}
 
 // affordable is how many may be let in without being ahead of the pace.
 func (g *Gate) affordable() int {
@@ -181,12 +208,14 @@ func (g *Gate) charge(s *Client) {
 	if g.pace > 0 && s.account == unsettled {
 		s.account = charged
 		g.spent++
+		g.count(line{s.origin, s.Name}, 1)
 	}
 }
 
 func (g *Gate) forgive(s *Client) {
 	if s.account == charged {
 		g.spent = max(0, g.spent-1)
+		g.count(line{s.origin, s.Name}, -1)
 	}
 	s.account = excused
 }
@@ -227,18 +256,25 @@ func thin[K comparable](count map[K]int, of K) {
 
 // serve gives free places to those that wait, and now and then makes silent members leave for the others.
 func (g *Gate) serve() {
-	for g.queues.count > 0 && g.free() {
-		// Of the address that has fewest members; of those, of the line that has; of those, the one that came first.
-		w := g.queues.next(func(a, b line) int {
+	for g.queues.count > 0 && len(g.members) < g.room {
+		// Of the address that has fewest members; of those, of the line that has; of those, of the line whose turn it is.
+		w := g.queues.next(g.mayEnter, func(a, b line) int {
 			return cmp.Or(cmp.Compare(g.crowd[a.origin], g.crowd[b.origin]), cmp.Compare(g.inLine[a], g.inLine[b]))
 		})
+		if w == nil {
+			break
+		}
 		g.add(w)
 		w.let <- nil
 	}
 	if g.queues.count == 0 || g.again != nil {
 		return
 	}
-	if wanted := min(g.queues.count, g.affordable()) - g.leaving; wanted > 0 {
+	wanted := g.queues.waiting(g.mayEnter)
+	if most := g.affordable(); most > 0 {
+		wanted = min(wanted, most)
+	}
+	if wanted -= g.leaving; wanted > 0 {
 		g.drop(wanted + g.spare)
 	}
 	g.again = time.AfterFunc(reviewPause, func() {

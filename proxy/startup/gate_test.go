@@ -390,3 +390,78 @@ func TestKnownNamesHaveTheirOwnLine(t *testing.T) {
 		t.Errorf("%d names are known", len(g.known))
 	}
 }
+
+// TestKnownNamesPassThePace: those who come to nothing use up the pace of all who do, and not of those of whom all come through.
+func TestKnownNamesPassThePace(t *testing.T) {
+	const room = 3
+	g := newGate(room, time.Hour, 0)
+	g.pace, g.burst, g.forgiven = 1e-6, 2, time.Now()
+	client := func(name string) gateClient { return newGateClient(t, "10.0.0.1").named(name) }
+	for _, name := range []string{"known", "other"} {
+		c := client(name)
+		mustEnter(t, g, c)
+		g.CameThrough(c.Client)
+		g.Leave(c.Client)
+	}
+	for range 2 {
+		c := client("made up")
+		mustEnter(t, g, c)
+		g.Leave(c.Client)
+	}
+	stranger := enterLater(t, g, client("made up"))
+	var known []gateClient
+	for range 2 { // as many at once as the burst has
+		c := client("known")
+		mustEnter(t, g, c)
+		known = append(known, c)
+	}
+	third := enterLater(t, g, client("known"))
+	g.CameThrough(known[0].Client)
+	g.Leave(known[0].Client)
+	if err := <-third; err != nil {
+		t.Error(err)
+	}
+	g.Leave(known[1].Client) // it has come to nothing: now those who use its name wait as strangers do
+	fourth := enterLater(t, g, client("known"))
+	mustEnter(t, g, client("other"))
+	if len(stranger)+len(fourth) > 0 {
+		t.Error("one was let in ahead of the pace")
+	}
+	g.mu.Lock()
+	g.pace, g.forgiven = 1000, time.Now()
+	g.mu.Unlock()
+	var err error
+	select { // there is room for one of them
+	case err = <-fourth:
+	case err = <-stranger:
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLinesTakeTurns: who comes to a line of their own waits for one of each other line, and not for all that came before.
+func TestLinesTakeTurns(t *testing.T) {
+	q := newQueues()
+	add := func(name string) {
+		q.add(&waiter{Client: new(Client), line: line{name: name}, let: make(chan error, 1)})
+	}
+	all := func(line) bool { return true }
+	same := func(line, line) int { return 0 }
+	for range 5 {
+		add("many")
+	}
+	q.next(all, same)
+	add("one")
+	got := ""
+	for w := q.next(all, same); w != nil; w = q.next(all, same) {
+		got += w.line.name + " "
+	}
+	if got != "one many many many many " && got != "many one many many many " {
+		t.Error(got)
+	}
+	add("one")
+	if q.next(func(l line) bool { return l.name != "one" }, same) != nil || q.waiting(all) != 1 {
+		t.Error("one was taken that may not")
+	}
+}

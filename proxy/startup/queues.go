@@ -1,6 +1,7 @@
 package startup
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 )
@@ -20,29 +21,45 @@ type waiter struct {
 	let  chan error // gets one value, and has room for it; nil: the place is taken
 }
 
+// queue is one line, in the order in which they came.
+type queue struct {
+	waiters []*waiter
+	turn    uint64 // when it had its last turn, as of queues.turn; at first, when it came to be
+}
+
 // queues are those that wait for a place, by line.
 type queues struct {
-	lines map[line][]*waiter // in the order in which they came
+	lines map[line]*queue
 	from  map[netip.Prefix]int
 	count int
 	came  uint64
+	turn  uint64 // ascending
 }
 
 func newQueues() queues {
-	return queues{lines: make(map[line][]*waiter), from: make(map[netip.Prefix]int)}
+	return queues{lines: make(map[line]*queue), from: make(map[netip.Prefix]int)}
 }
 
 func (q *queues) add(w *waiter) {
 	q.came++
 	w.came = q.came
-	q.lines[w.line] = append(q.lines[w.line], w)
+	l := q.lines[w.line]
+	if l == nil {
+		l = &queue{turn: q.turn}
+		q.lines[w.line] = l
+	}
+	l.waiters = append(l.waiters, w)
 	q.from[w.origin]++
 	q.count++
 }
 
 // remove reports whether w was there.
 func (q *queues) remove(w *waiter) bool {
-	i := slices.Index(q.lines[w.line], w)
+	l := q.lines[w.line]
+	if l == nil {
+		return false
+	}
+	i := slices.Index(l.waiters, w)
 	if i >= 0 {
 		q.take(w.line, i)
 	}
@@ -51,11 +68,9 @@ func (q *queues) remove(w *waiter) bool {
 
 // take takes out the i-th of a line.
 func (q *queues) take(l line, i int) *waiter {
-	all := q.lines[l]
-	w := all[i]
-	if all = slices.Delete(all, i, i+1); len(all) > 0 {
-		q.lines[l] = all
-	} else {
+	from := q.lines[l]
+	w := from.waiters[i]
+	if from.waiters = slices.Delete(from.waiters, i, i+1); len(from.waiters) == 0 {
 		delete(q.lines, l)
 	}
 	thin(q.from, l.origin)
@@ -63,35 +78,54 @@ func (q *queues) take(l line, i int) *waiter {
 	return w
 }
 
-// next takes out the first of the line that is least by compare; of several, of the one whose first came first.
-func (q *queues) next(compare func(a, b line) int) *waiter {
+// next takes out the first of the line that is least by compare, of those that may; of several, of the one that has waited longest for a turn, so
+// that nobody waits behind all of another line; then of the one whose first came first. Nil: none may.
+func (q *queues) next(may func(line) bool, compare func(a, b line) int) *waiter {
 	var best *waiter
-	for l, all := range q.lines {
-		if best == nil {
-			best = all[0]
-		} else if c := compare(l, best.line); c < 0 || c == 0 && all[0].came < best.came {
-			best = all[0]
+	for l, of := range q.lines {
+		if !may(l) {
+			continue
+		}
+		first := of.waiters[0]
+		if best == nil || cmp.Or(compare(l, best.line), cmp.Compare(of.turn, q.lines[best.line].turn), cmp.Compare(first.came, best.came)) < 0 {
+			best = first
 		}
 	}
+	if best == nil {
+		return nil
+	}
+	q.turn++
+	q.lines[best.line].turn = q.turn
 	return q.take(best.line, 0)
+}
+
+// waiting is how many wait in lines that may.
+func (q *queues) waiting(may func(line) bool) int {
+	n := 0
+	for l, of := range q.lines {
+		if may(l) {
+			n += len(of.waiters)
+		}
+	}
+	return n
 }
 
 // cut takes out the last of the longest line of the origin from which most wait; of several, the one that came last.
 func (q *queues) cut() *waiter {
 	var worst *waiter
-	for l, all := range q.lines {
-		last := all[len(all)-1]
+	for l, of := range q.lines {
+		last := of.waiters[len(of.waiters)-1]
 		if worst == nil {
 			worst = last
 			continue
 		}
 		more := q.from[l.origin] - q.from[worst.origin]
 		if more == 0 && l.origin == worst.origin {
-			more = len(all) - len(q.lines[worst.line])
+			more = len(of.waiters) - len(q.lines[worst.line].waiters)
 		}
 		if more > 0 || more == 0 && last.came > worst.came {
 			worst = last
 		}
 	}
-	return q.take(worst.line, len(q.lines[worst.line])-1)
+	return q.take(worst.line, len(q.lines[worst.line].waiters)-1)
 }
