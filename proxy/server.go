@@ -38,6 +38,7 @@ type Server struct {
 	logins    *startup.Gate // of those of them that need the server
 	held      *startup.Held // those of them for which the server is awaited
 	turns     startup.Turns // of what they do with the processors
+	pace      *startup.Pace // of accepting those that come to no session
 
 	// ctx ends the startups under way at Shutdown and Close.
 	startups       func() context.Context
@@ -94,7 +95,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 	s.sessions = relay.NewSessions(s.log, s.pool, loopCount)
 	s.limits.Store(cfg.limits())
 	s.places, s.logins, s.held = startup.NewGates(startup.Descriptors())
-	s.turns = startup.NewTurns()
+	s.turns, s.pace = startup.NewTurns(), startup.NewPace()
 	return s, nil
 }
 
@@ -176,6 +177,7 @@ func (s *Server) accept(l net.Listener) {
 		if !s.take(conn) {
 			return
 		}
+		s.pace.Keep(s.startupContext())
 	}
 }
 

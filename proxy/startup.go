@@ -50,6 +50,7 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup.Client) {
 		if struck {
 			_ = l.Socket.SetDeadline(time.Time{})
 		}
+		s.pace.Forgive()
 		s.serveConsole(l, console)
 		return
 	}
@@ -69,6 +70,7 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup.Client) {
 		return
 	}
 	started = true
+	s.pace.Forgive()
 }
 
 // refuse tells the client why there is no session, where that can be told.

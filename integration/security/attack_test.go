@@ -108,6 +108,9 @@ var attacks = []struct {
 	{"cancels of nobody", func(a *flooder) {
 		a.cancels(a.scaled(2_000))
 	}},
+	{"cancels that hang up", func(a *flooder) {
+		a.hangUps(a.address(), cancelOfNobody(), a.scaled(60_000))
+	}},
 	{"messages of nobody", func(a *flooder) {
 		a.write(`insert into mbus4.message (id, consumer_id, available_at, added)
 		         select n, 1000000 + n, now(), now() from generate_series(1, $1::int) n`, a.scaled(1_000_000))

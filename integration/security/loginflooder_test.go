@@ -28,9 +28,6 @@ func (a *flooder) address() string {
 
 // cancels sends n CancelRequests for nobody, from 50 connections at a time.
 func (a *flooder) cancels(n int) {
-	request := binary.BigEndian.AppendUint32(nil, 16)
-	request = binary.BigEndian.AppendUint32(request, 80877102)
-	request = binary.BigEndian.AppendUint64(request, 1)
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -39,13 +36,20 @@ func (a *flooder) cancels(n int) {
 				if err != nil {
 					return
 				}
-				_, _ = conn.Write(request)
+				_, _ = conn.Write(cancelOfNobody())
 				_, _ = io.Copy(io.Discard, conn)
 				_ = conn.Close()
 			}
 		})
 	}
 	all.Wait()
+}
+
+// cancelOfNobody is a CancelRequest whose key no session has.
+func cancelOfNobody() []byte {
+	request := binary.BigEndian.AppendUint32(nil, 16)
+	request = binary.BigEndian.AppendUint32(request, 80877102)
+	return binary.BigEndian.AppendUint64(request, 1)
 }
 
 // silent opens n connections that say nothing, and as many that begin to.

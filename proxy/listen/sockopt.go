@@ -31,14 +31,14 @@ func NewOptions(keepAlive, userTimeout time.Duration, reusePort bool) Options {
 
 // listenConfig has plain TCP: multipath sockets, Go's default, do not let their port be steered.
 func (o Options) listenConfig() net.ListenConfig {
-	lc := net.ListenConfig{KeepAlive: -1, KeepAliveConfig: o.keepAlive, Control: o.ofListener}
+	lc := net.ListenConfig{KeepAlive: -1, KeepAliveConfig: o.notInherited(), Control: o.ofListener}
 	lc.SetMultipathTCP(false)
 	return lc
 }
 
 // ofListener sets what sockets inherit from their listener.
 func (o Options) ofListener(network, _ string, c syscall.RawConn) error {
-	return o.control(network, c, o.reusePort)
+	return o.control(network, c, true)
 }
 
 // Dialer connects to servers.
@@ -50,12 +50,12 @@ func (o Options) ofDialer(network, _ string, c syscall.RawConn) error {
 	return o.control(network, c, false)
 }
 
-func (o Options) control(network string, c syscall.RawConn, reusePort bool) error {
-	if network == "unix" || o.userTimeout == 0 && !reusePort {
+func (o Options) control(network string, c syscall.RawConn, listens bool) error {
+	if network == "unix" {
 		return nil
 	}
 	var failed error
-	if err := c.Control(func(fd uintptr) { failed = o.set(int(fd), reusePort) }); err != nil {
+	if err := c.Control(func(fd uintptr) { failed = o.set(int(fd), listens) }); err != nil {
 		return err
 	}
 	return failed

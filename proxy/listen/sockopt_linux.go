@@ -1,9 +1,12 @@
 package listen
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -18,10 +21,25 @@ const (
 // CanReusePort tells whether Options can share a port with other processes.
 const CanReusePort = true
 
-func (o Options) set(fd int, reusePort bool) error {
-	if reusePort {
+// notInherited is what is to be set on each connection of a listener, as it does not come from there.
+func (o Options) notInherited() net.KeepAliveConfig { return net.KeepAliveConfig{} }
+
+// set has what connections inherit from their listener as well, so that nothing need be set on each: floods of them cost less.
+func (o Options) set(fd int, listens bool) error {
+	if listens && o.reusePort {
 		if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, soReusePort, 1); err != nil {
 			return os.NewSyscallError("setting SO_REUSEPORT", err)
+		}
+	}
+	if listens && o.keepAlive.Enable {
+		err := errors.Join(
+			syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1),
+			syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds(o.keepAlive.Idle)),
+			syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds(o.keepAlive.Interval)),
+			syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT, o.keepAlive.Count),
+		)
+		if err != nil {
+			return os.NewSyscallError("setting SO_KEEPALIVE", err)
 		}
 	}
 	if o.userTimeout > 0 {
@@ -31,6 +49,9 @@ func (o Options) set(fd int, reusePort bool) error {
 	}
 	return nil
 }
+
+// seconds rounds up, as package net does.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // yieldPort has the kernel give new connections to the second listener of the port, in the order
 // in which they began to listen, as long as there is one: to the successor of the process that

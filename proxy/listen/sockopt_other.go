@@ -4,6 +4,7 @@ package listen
 
 import (
 	"errors"
+	"net"
 	"syscall"
 )
 
@@ -11,6 +12,8 @@ import (
 const CanReusePort = false
 
 var errOnlyLinux = errors.New("TCP_USER_TIMEOUT can be set on Linux only")
+
+func (o Options) notInherited() net.KeepAliveConfig { return o.keepAlive }
 
 func (o Options) set(int, bool) error {
 	if o.userTimeout > 0 {
