@@ -30,10 +30,10 @@ const HintSlots = 128
 const (
 	// baselineVersion is the version of the schema that baseline makes. Those before were made by programs from before the
 	// first release.
-	baselineVersion = 21
+	baselineVersion = 22
 	// oldestServed is the oldest version of the schema that this program can work with, as it has
 	// to where a step waits for clients, and with --no-init.
-	oldestServed = 21
+	oldestServed = 22
 )
 
 // step is one numbered change of the schema.
