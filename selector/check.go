@@ -108,7 +108,6 @@ func (c *compiler) columnNamed(name string, at int) (*expr, *Error) {
 	if t == jsonb { // it is none of the columns of mbus4.qt_model
 		val = "mbus4.payload(t.headers, t.data)"
 	}
-	c.readsMore = c.readsMore || name != "properties" && name != "data" && t != jsonb
 	e := &expr{typ: t, phys: t, val: val, nulls: true, vars: true, size: unbounded, at: at}
 	if t == jsonb {
 		c.costs(e, 20_000+30*usualText) // it is read anew

@@ -147,7 +147,6 @@ type compiler struct {
 	env          Env
 	hstoreSchema string // without quotes
 	depth        int
-	readsMore    bool            // than properties, data and payload
 	dear         map[string]cost // by the SQL of what costs something
 	regexps      map[string]cost // by the expression: what compiling it takes, once
 }

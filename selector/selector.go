@@ -36,8 +36,7 @@ type Selector struct {
 	// subquery and calls immutable functions only.
 	Condition string
 
-	BodyOnly bool // Condition reads properties, data and payload, and no other column
-	CanFail  bool // Condition may yield -1
+	CanFail bool // Condition may yield -1
 
 	// Simple describes the common form, a conjunction of  <hstore column> -> 'key' = 'constant'. It is nil
 	// for any other form.
@@ -73,7 +72,7 @@ func compileExpression(n *pg_query.Node, text string, env Env) (*Selector, *Erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Selector{Text: text, BodyOnly: !c.readsMore, CanFail: e.err != ""}
+	s := &Selector{Text: text, CanFail: e.err != ""}
 	s.Condition = decide(e)
 	if len(s.Condition) > maxCondition {
 		return nil, tooComplex(0)

@@ -226,7 +226,7 @@ var helpers = []string{noConsumer, partsOfLease, postGiven, bury, spent, retry, 
 // helperTypes are the parameters of the helpers.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	postGiven: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
-		" headers " + sqlfuncs.HstoreType + ", properties " + sqlfuncs.HstoreType + ", data " + sqlfuncs.HstoreType + ", waits boolean",
+		" headers " + sqlfuncs.HstoreType + ", properties " + sqlfuncs.HstoreType + ", data " + sqlfuncs.HstoreType + ", consumers bigint[], waits boolean",
 	bury:          "call text, message mbus4.qt_model, consumer text, error text",
 	spent:         "call text, consumer_id bigint, available_at timestamptz, id bigint, error text",
 	retry:         "call text, target mbus4.retry_target, error text, delay interval, cname text",

@@ -43,9 +43,9 @@ func TestInit(t *testing.T) {
 		t.Errorf("%d hints", n)
 	}
 	const others = `select coalesce(string_agg(proname, ' '), '') from pg_proc p join pg_language l on l.oid = prolang
-		where pronamespace = 'mbus4'::regnamespace and lanname <> 'sql'`
+		where pronamespace = 'mbus4'::regnamespace and lanname <> 'sql' and p.proname !~ '^at_post_given_|^(awaits_delivery|copy_to|receives)$'`
 	if names := enginetest.One[string](t, conn, others); names != "" {
-		t.Errorf("functions in mbus4 that are not plain SQL: %s", names)
+		t.Errorf("functions in mbus4 that are neither plain SQL nor known: %s", names)
 	}
 }
 

@@ -30,10 +30,10 @@ const HintSlots = 128
 const (
 	// baselineVersion is the version of the schema that baseline makes. Those before were made by programs from before the
 	// first release.
-	baselineVersion = 22
+	baselineVersion = 21
 	// oldestServed is the oldest version of the schema that this program can work with, as it has
 	// to where a step waits for clients, and with --no-init.
-	oldestServed = 22
+	oldestServed = 21
 )
 
 // step is one numbered change of the schema.

@@ -30,7 +30,6 @@ type selectorRow struct {
 	text      string
 	asks      map[string][]string // by column what it must contain, keys and values in turn; nil: it takes the condition
 	condition string
-	bodyOnly  bool // see selector.Selector
 	canFail   bool
 	refused   string // why it selects nothing; "": it does
 	env       selector.Env
@@ -66,7 +65,7 @@ func compile(ctx context.Context, parser *parse.Parser, text string, env selecto
 		}
 	}
 	return selectorRow{
-		id: rowID(text), text: text, asks: asked(s.Simple), condition: s.Condition, bodyOnly: s.BodyOnly, canFail: s.CanFail, env: env,
+		id: rowID(text), text: text, asks: asked(s.Simple), condition: s.Condition, canFail: s.CanFail, env: env,
 	}, nil
 }
 
@@ -181,18 +180,18 @@ func checkRoom(ctx context.Context, tx pgx.Tx, role string) error {
 	}
 }
 
-// statements are text/templates; what they take is the schema of hstore's functions. $1 to $11 are selectorRow.values.
+// statements are text/templates; what they take is the schema of hstore's functions. $1 to $10 are selectorRow.values.
 var statements = template.Must(template.New("").Parse(`
-{{define "values"}}{{.}}.hstore($3::text[]), {{.}}.hstore($4::text[]), {{.}}.hstore($5::text[]), $6, $7, $8, nullif($9, ''), $10, $11{{end}}
+{{define "values"}}{{.}}.hstore($3::text[]), {{.}}.hstore($4::text[]), {{.}}.hstore($5::text[]), $6, $7, nullif($8, ''), $9, $10{{end}}
 
 {{define "insert"}}
-	insert into mbus4.selector (id, text, headers, properties, data, condition, body_only, can_fail, refused, version, major, maker)
-	values ($1, $2, {{template "values" .}}, $12)
+	insert into mbus4.selector (id, text, headers, properties, data, condition, can_fail, refused, version, major, maker)
+	values ($1, $2, {{template "values" .}}, $11)
 {{end}}
 
 {{define "update"}}
 	update mbus4.selector s
-	set (headers, properties, data, condition, body_only, can_fail, refused, version, major) = ({{template "values" .}}), wanted = pg_catalog.now()
+	set (headers, properties, data, condition, can_fail, refused, version, major) = ({{template "values" .}}), wanted = pg_catalog.now()
 	where s.id = $1 and s.text = $2
 {{end}}`))
 
@@ -206,7 +205,7 @@ func (r selectorRow) statement(name string) string {
 }
 
 func (r selectorRow) values() []any {
-	return []any{r.id, r.text, r.asks["headers"], r.asks["properties"], r.asks["data"], r.condition, r.bodyOnly, r.canFail, r.refused, selector.Version, r.env.Major}
+	return []any{r.id, r.text, r.asks["headers"], r.asks["properties"], r.asks["data"], r.condition, r.canFail, r.refused, selector.Version, r.env.Major}
 }
 
 func insert(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error {

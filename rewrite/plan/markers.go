@@ -35,12 +35,17 @@ func EditReport(r *Report, secret string) bool {
 // those of the schema that raise errors, and those behind the views of mbus4.create_view. Their markers are
 // believed without a secret, for neither they nor what they call ever casts to integer what is in a message. Whoever
 // makes a function of such a name can have it say anything, but a function can raise any error without us, too.
-var stored = regexp.MustCompile(`^[^"»«“”„']*["»«“”„'][ \x{a0}]*(check_queue|copied|seen_here|at_(?:no_consumer|post_given)_[0-9a-f]{8}|estimated_messages_of|new_temporary_consumer|no_selector|view_[0-9a-f]{16}_(?:consume|post))[ \x{a0}]*["»«“”„']`)
+var stored = regexp.MustCompile(`^[^"»«“”„']*["»«“”„'][ \x{a0}]*(check_queue|at_no_consumer_[0-9a-f]{8}|estimated_messages_of|new_temporary_consumer|no_selector|view_[0-9a-f]{16}_(?:consume|post))[ \x{a0}]*["»«“”„']`)
 
-// fromStored reports whether it was a stored function of ours that cast a marker to integer.
+// helper matches a line of a report's context that names a function which the texts behind views use, in PL/pgSQL.
+var helper = regexp.MustCompile(`[ \x{a0}]mbus4\.at_post_given_[0-9a-f]{8}\(`)
+
+// fromStored reports whether it was a stored function of ours that cast a marker to integer. Of one
+// in PL/pgSQL the first line shows the expression, the second the function.
 func fromStored(r *Report) bool {
-	first, _, _ := strings.Cut(r.Where, "\n")
-	return r.File == fileIntegers && stored.MatchString(first)
+	first, rest, _ := strings.Cut(r.Where, "\n")
+	second, _, _ := strings.Cut(rest, "\n")
+	return r.File == fileIntegers && (stored.MatchString(first) || helper.MatchString(first) || helper.MatchString(second))
 }
 
 // editMarker turns an error with the engine's marker into what the marker says. call is the number

@@ -29,7 +29,7 @@
     select p.id, consumer_id, {{$at}}, p.added,
            {{if .GivesDelay}}{{template "far_iid" .With "Row" "p"}}, p.delayed_until, {{end}}p.expires, {{if ne $headers "null"}}p.headers, {{end}}p.properties, p.data
     from {{template "consumers_of" .}}
-    where {{template "receives" .With "IID" "null" "Headers" $headers "After" "null" "Waits" "false" "Passed" "null"}}
+    where {{template "receives" .With "IID" "null" "Headers" $headers "After" "null" "Waits" "false"}}
 ),
 {{.Call}} as (
     select p.n, {{template "iid" .With "Queue" "p.queue" "At" $at "ID" "p.id"}} as post

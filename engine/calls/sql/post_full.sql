@@ -1,18 +1,20 @@
 -- As post.sql, for calls that give headers or an iid.
 --
--- What a message waits for is looked up here, for many rows once for all. Under an iid that is given, the text posts where that is none that messages have
--- which were given none, no message is under it, and no two rows give it; else a function does it from its beginning to its end, and gives the iid, see
--- whole/post_given.sql. A message under the iid that is committed after the snapshot was taken makes the insert fail.
-{{- $waits := .GivesHeaders}}
+-- The common way stands in the text: the headers name none that means something
+-- to us, the iid is none that messages have which were given none, no message is under it, and no two rows give it. For many rows it
+-- has what messages wait for, too, which is looked up once for all. All else
+-- a function does from its beginning to its end, and gives the iid, see whole/post_given.sql. A message under the iid that is committed
+-- after the snapshot was taken makes the insert fail.
+{{- $waits := and .Rows .GivesHeaders}}
+{{- $noHeaders := print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'consume_after', 'Redeploy']"}}
+{{- if $waits}}
+{{- $noHeaders = print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'Redeploy', case when w.queue = 'dmq' then 'consume_after' end]"}}
+{{- end}}
+{{- $iid := "p.given"}}
+{{- if $waits}}{{$iid = "p.given, case when pg_catalog.cardinality(p.after) > 0 then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text end"}}{{end}}
 {{- $after := "null"}}
 {{- $parked := "false"}}
-{{- if $waits}}{{$after = "case when p.queue <> 'dmq' then p.after end"}}{{$parked = "p.waits"}}{{end}}
-{{- $waiting := "w.after is not null and w.queue <> 'dmq' and (select true from mbus4.awaited(w.after) limit 1) is not null"}}
-{{- if .Rows}}
-{{- $waiting = print "w.after is not null and w.queue <> 'dmq' and (select true from pg_catalog.unnest(w.after) d (iid) where " .Hstore ".exist((select u.iids from " .Call "_undelivered u), d.iid)"}}
-{{- if .GivesIID}}{{$waiting = print $waiting " or ((select g.iids from " .Call "_given g) operator(" .Hstore ".->) d.iid)::bigint < w.n"}}{{end}}
-{{- $waiting = print $waiting " limit 1) is not null"}}
-{{- end}}
+{{- if $waits}}{{$after = "case when pg_catalog.cardinality(p.after) > 0 then p.after end"}}{{$parked = "p.waits"}}{{end}}
 {{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
 {{- $free := "not exists (select from mbus4.message m where m.iid = w.given)"}}
 {{- if .Rows}}
@@ -67,24 +69,26 @@
 {{- end}}
 {{.Call}}_posted as materialized (
     select w.*, {{template "available" .With "Row" "w"}} as at,
-           coalesce(w.given, case when {{template "available" .With "Row" "w"}} >= '2200-01-01Z'{{if $waits}} or w.after is not null{{end}} then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text end) as iid
-           {{- if and $waits (not .Rows)}}, {{$waiting}} as waits{{end}}
-           {{- if .GivesIID}},
-           case when w.given is null or {{$foreign}} and {{$free}} then null
-                else {{.PostGiven}}('{{.MarkOf "w"}}', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, {{if and $waits .Rows}}w.waits{{else}}false{{end}}) end as done
-           {{- end}}
+           case when ({{$noHeaders}}){{if .GivesIID}} and (w.given is null or {{$foreign}} and {{$free}}){{end}} then null
+                else {{.PostGiven}}('{{.MarkOf "w"}}', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, {{if $waits}}w.waits{{else}}false{{end}}) end as done
     from (
-        {{- if and $waits .Rows}}
-        select w.*, {{$waiting}} as waits
+        {{- if $waits}}
+        select w.*, w.after is not null and (
+                   select true
+                   from pg_catalog.unnest(w.after) d (iid)
+                   where {{.Hstore}}.exist((select u.iids from {{.Call}}_undelivered u), d.iid)
+                      {{if .GivesIID}}or ((select g.iids from {{.Call}}_given g) operator({{.Hstore}}.->) d.iid)::bigint < w.n{{end}}
+                   limit 1
+               ) is not null as waits
         from (
         {{- end}}
-        select a.n, {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added, pg_catalog.lower(a.qname collate "C") as queue, a.iid as given,
-               {{if .GivesHeaders}}case when {{.Hstore}}.exist(a.headers, 'seenby') then mbus4.seen_here('{{.MarkOf "a"}}', pg_catalog.lower(a.qname collate "C"), {{template "posted_headers" .With "Row" "a"}}) else {{template "posted_headers" .With "Row" "a"}} end{{else}}{{template "posted_headers" .With "Row" "a"}}{{end}} as headers,
-               {{if $waits}}nullif({{template "header_array" .With "Row" "a" "Headers" "a.headers" "Header" "consume_after"}}, '{}') as after, (a.headers operator({{.Hstore}}.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
-               {{end}}a.delayed_until::pg_catalog.timestamptz as delayed_until, a.expires::pg_catalog.timestamptz as expires, a.properties, {{template "posted_data" .With "Row" "a"}} as data
+        select a.n, {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added,
+               pg_catalog.lower(a.qname collate "C") as queue, a.iid as given, {{template "posted_headers" .With "Row" "a"}} as headers,
+               {{if $waits}}case when pg_catalog.lower(a.qname collate "C") <> 'dmq' then {{template "header_array" .With "Row" "a" "Headers" "a.headers" "Header" "consume_after"}} end as after,{{end}}
+               a.delayed_until::pg_catalog.timestamptz as delayed_until, a.expires::pg_catalog.timestamptz as expires, a.properties, {{template "posted_data" .With "Row" "a"}} as data
         from {{.Call}}_args a
         offset 0
-        {{- if and $waits .Rows}}
+        {{- if $waits}}
         ) w
         offset 0
         {{- end}}
@@ -93,15 +97,15 @@
 ),
 {{.Call}}_stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data{{if $waits}}, after{{end}})
-    select p.id, consumer_id, {{if not $waits}}p.at{{else}}case when p.waits then {{if .Rows}}'infinity'{{else}}mbus4.parked(p.after, consumer_id, p.id){{end}} else p.at end{{end}}, p.added, p.iid,
+    select p.id, consumer_id, {{if $waits}}case when p.waits then 'infinity' else p.at end{{else}}p.at{{end}}, p.added, coalesce({{$iid}}, {{template "far_iid" .With "Row" "p"}}),
            p.delayed_until, p.expires, p.headers, p.properties, p.data{{if $waits}}, {{$after}}{{end}}
     from {{template "consumers_of" .}}
-    where {{if .GivesIID}}p.done is null and {{end}}{{template "receives" .With "IID" "p.iid" "Headers" "p.headers" "After" $after "Waits" $parked "Passed" (or (and $waits "case when p.redeployed then array[(rest).target] end") "null")}}
-    {{- if and $waits .Rows}}
+    where p.done is null and {{template "receives" .With "IID" (print "coalesce(" $iid ")") "Headers" "p.headers" "After" $after "Waits" $parked}}
+    {{- if $waits}}
     returning id, consumer_id, after, available_at
     {{- end}}
 ),
-{{- if and $waits .Rows}}
+{{- if $waits}}
 {{.Call}}_waiting as (
     insert into mbus4.waiting (dep, consumer_id, id)
     select d.iid, s.consumer_id, s.id
@@ -112,6 +116,6 @@
 ),
 {{- end}}
 {{.Call}} as (
-    select p.n, coalesce({{if .GivesIID}}p.done, {{end}}p.iid, {{template "iid" .With "Queue" "p.queue" "At" "p.at" "ID" "p.id"}}) as post
+    select p.n, coalesce(p.done, {{$iid}}, {{template "iid" .With "Queue" "p.queue" "At" "p.at" "ID" "p.id"}}) as post
     from {{.Call}}_posted p
 )

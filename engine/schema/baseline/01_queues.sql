@@ -48,7 +48,6 @@ create table mbus4.selector (
     data       {{.Hstore}}.hstore,
     -- SQL over t, a row of mbus4.qt_model: 1 matches, 0 does not, -1 stands for an error.
     condition  text not null,
-    body_only  boolean not null default false, -- it reads what the poster gave as properties, data and payload, and nothing else
     can_fail   boolean not null,            -- the condition may be -1
     -- Why the text is no selector any more; then it selects nothing. Such a row was let in when the schema
     -- was upgraded with --disable-bad-selectors.

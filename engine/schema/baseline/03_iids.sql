@@ -44,38 +44,35 @@ as $$
     where m.iid is null and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
 $$;
 
--- Those of the iids whose message somebody is still to get. The planner puts the body in the place of a call. Each iid asks for itself, so that the plan is the same
--- whatever the tables hold: first for messages that have it stored, then, where it says a place, for one that stands there; see undelivered and places_of_iid.
-create function mbus4.awaited(iids text[]) returns setof text
-language sql stable parallel safe rows 1
-as $$
-    select d.iid
-    from (select i.iid, pg_catalog.substring(i.iid, '[.]([1-9][0-9]{15}[1-9][0-9]{0,17})$') as n from pg_catalog.unnest($1) i (iid) offset 0) d
-    where (
-            select true
-            from mbus4.message m
-            where m.iid = d.iid
-              and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1
-                   or m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers))
-              and (select true from mbus4.consumer c where c.id = m.consumer_id)
-            limit 1)
-       or (
-            select true
-            from mbus4.consumer c
-            join mbus4.message m on m.consumer_id = c.id
-            where c.qname = pg_catalog.left(d.iid, -(pg_catalog.length(d.n) + 2 + pg_catalog.length(pg_catalog.current_database())))
-              and pg_catalog.right(d.iid, pg_catalog.length(d.n) + 2 + pg_catalog.length(pg_catalog.current_database())) = '.' || pg_catalog.current_database()::pg_catalog.text || '.' || d.n
-              and m.available_at = pg_catalog.timestamptz 'epoch' + pg_catalog.left(d.n, 16)::bigint::pg_catalog.float8 * interval '1 microsecond'
-              and m.id = pg_catalog.substr(d.n, 17)::bigint
-              and m.iid is null and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
-            limit 1)
-$$;
-
--- Whether one of the messages is still to be delivered to somebody. With a setting the planner does not read the body at each plan of a statement that calls it.
+-- Whether one of the messages is still to be delivered to somebody. Its plans stay in the session: the body of a function in SQL that does not become part of
+-- the query that asks is parsed and planned each time.
 create function mbus4.awaits_delivery(iids text[]) returns boolean
-language sql stable parallel safe cost 1
-set jit = off
-as $$ select (select true from mbus4.awaited($1) limit 1) is not null $$;
+language plpgsql stable parallel safe
+as $$
+declare
+    mbus4_iid pg_catalog.text;
+begin
+    foreach mbus4_iid in array coalesce($1, '{}') loop
+        if exists (select from mbus4.message m
+                   where m.iid = mbus4_iid
+                     and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1
+                          or m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers))
+                     and exists (select from mbus4.consumer c where c.id = m.consumer_id)) then
+            return true;
+        end if;
+        if mbus4_iid ~ '[.][1-9][0-9]{16,33}$' then -- it may say where the message stands; by itself, for what is not reached is not set up
+            if exists (
+                    select from mbus4.places_of_iid(mbus4_iid) p
+                    join mbus4.consumer c on c.qname = p.queue
+                    join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
+                    where m.iid is null and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)) then
+                return true;
+            end if;
+        end if;
+    end loop;
+    return false;
+end
+$$;
 
 -- The columns of a message that follow from others. The planner puts their text in the place of a call, but
 -- only where the column is asked for.
@@ -89,7 +86,6 @@ $$;
 -- LIMIT keeps the planner from putting the body in the place of a call, of which there is nearly never one.
 create function mbus4.time_text(at timestamp) returns text
 language sql stable
-set jit = off
 as $$
     select pg_catalog.rtrim(pg_catalog.rtrim(pg_catalog.to_char($1, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.') limit 1
 $$;
@@ -115,17 +111,13 @@ as $$
                                              else {{.Bound}}.hstore(pg_catalog.array_cat(array['destination', $1], case when pg_catalog.starts_with($1, 'temp.') then array['tempq', $1] end)) end
 $$;
 
--- What selectors see of a message that is posted. iid: null for one that nobody chose; headers: as they are stored. The LIMIT as in time_text: to set up
--- these expressions costs a post more than a call does, and most need none.
+-- What selectors see of a message that is posted. headers: as they are stored. The LIMIT as in time_text: to set up these expressions
+-- costs a post more than a call does, and most need none.
 create function mbus4.posted_row(id bigint, queue text, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
     headers {{.Hstore}}.hstore, properties {{.Hstore}}.hstore, data {{.Hstore}}.hstore)
 returns mbus4.qt_model
-language sql stable cost 1
-set jit = off
+language sql stable
 as $$
-    select row($1, $3,
-               coalesce($4, case when $5 >= '2200-01-01Z' and $2 <> 'dmq' then $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $1::pg_catalog.text
-                                 else mbus4.iid_of(null, $2, case when $2 = 'dmq' then $3 else greatest($5, $3) end, $1) end),
-               coalesce($5, $3), $6, '{}', mbus4.base_headers($2, $3) operator({{.Bound}}.||) coalesce($7, ''), $8, $9)::mbus4.qt_model
+    select row($1, $3, $4, coalesce($5, $3), $6, '{}', mbus4.base_headers($2, $3) operator({{.Bound}}.||) coalesce($7, ''), $8, $9)::mbus4.qt_model
     limit 1
 $$;

@@ -25,17 +25,6 @@ alter table mbus4.waiting
 insert into mbus4.waiting (dep, consumer_id, id) select repeat(md5(n::pg_catalog.text), 20), 0, -n from generate_series(1, 1000) n;
 delete from mbus4.waiting;
 
--- Says of a message that is being posted to a consumer for whom it waits, and gives when it is available: not until it is woken.
-create function mbus4.parked(after text[], consumer_id bigint, id bigint) returns timestamptz
-language sql volatile cost 1
-set jit = off
-as $$
-    insert into mbus4.waiting (dep, consumer_id, id)
-    select d.dep, $2, $3 from pg_catalog.unnest($1) d (dep) where d.dep is not null
-    on conflict do nothing;
-    select timestamptz 'infinity'
-$$;
-
 -- The addresses of messages that wait for one of these iids and for nothing else that is still there: a hundred
 -- at most, locked, those aside that others hold. The iids are of messages that the transaction has removed, and a
 -- volatile function sees that they are gone.

@@ -45,7 +45,7 @@ with dead as materialized (
         where c.qname = t.queue and c.target is null
           and case when t.consumer is not null then c.name = t.consumer
                    when c.selector_id is null then true
-                   else mbus4.receives(null, c, t.queue, t.new, t.now, t.own_iid, null, t.expires, t.now_headers, t.properties, t.data, null, false, null) end
+                   else mbus4.receives(c, t.queue, t.new, t.now, t.own_iid, null, t.expires, t.now_headers, t.properties, t.data, null, false, null) end
     ) c
 ), stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, headers, properties, data, after)

@@ -42,24 +42,18 @@ mbus4_call1_stored as (
             when consumer_id is not null
                 then rest is null
                 or case
-                    when (rest).target is not null
-                        then case
-                            when (rest).queue_id is not null
-                                or mbus4.has_queue(p.queue)
-                                then mbus4.copied(
-                                    '1 _session_secret_', rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null,
-                                    p.properties, p.data, null, false, null
-                                ) is true
-                        end
-                    when (rest).general
-                        then mbus4.meets(
-                            rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data
-                        ) is true
-                    else mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    when (rest).target is null
+                        and not (rest).general
+                        then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                    else mbus4.receives(
+                        rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                        null
+                    )
                 end
         end,
-        mbus4.at_post_given_bd8e4f80(
-            '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, false
+        mbus4.at_post_given_361e6977(
+            '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null,
+            false
         ) is null
     )
 ),

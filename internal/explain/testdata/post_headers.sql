@@ -14,18 +14,14 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
 mbus4_call1_posted as materialized (
     select w.*,
         case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-        coalesce(
-            w.given,
-            case
-                when case
-                    when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                    else w.added
-                end >= '2200-01-01Z'
-                    or w.after is not null
-                    then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-            end
-        ) as iid,
-        w.after is not null and w.queue <> 'dmq' and (select true from mbus4.awaited(w.after) limit 1) is not null as waits
+        case
+            when (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
+                then null
+            else mbus4.at_post_given_361e6977(
+                '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
+                w.data, null, false
+            )
+        end as done
     from (
         select a.n,
             case
@@ -37,29 +33,7 @@ mbus4_call1_posted as materialized (
             end as id,
             pg_catalog.clock_timestamp() as added,
             pg_catalog.lower(a.qname collate "C") as queue,
-            a.iid as given,
-            case
-                when mbus4_hstore.exist(a.headers, 'seenby')
-                    then mbus4.seen_here('1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers)
-                else a.headers
-            end as headers,
-            nullif(
-                case
-                    when a.headers
-                        operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                        then pg_catalog.left(
-                            pg_catalog.format(
-                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                            ),
-                            2000
-                        )::int::pg_catalog.text::pg_catalog.text[]
-                    else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                end,
-                '{}'
-            ) as after,
-            (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+            a.iid as given, a.headers as headers,
             a.delayed_until::pg_catalog.timestamptz as delayed_until,
             a.expires::pg_catalog.timestamptz as expires,
             a.properties, a.data as data
@@ -69,13 +43,19 @@ mbus4_call1_posted as materialized (
     offset 0
 ),
 mbus4_call1_stored as (
-    insert into mbus4.message (
-        id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
-    )
-    select p.id, consumer_id,
-        case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-        p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-        case when p.queue <> 'dmq' then p.after end
+    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+    select p.id, consumer_id, p.at, p.added,
+        coalesce(
+            p.given,
+            case
+                when case
+                    when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                    else p.added
+                end >= '2200-01-01Z'
+                    then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+            end
+        ),
+        p.delayed_until, p.expires, p.headers, p.properties, p.data
     from mbus4_call1_posted p
     left join lateral (
         select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
@@ -83,40 +63,31 @@ mbus4_call1_stored as (
         where c.qname = p.queue
         offset 0
     ) c on true
-    where coalesce(
-        case
-            when consumer_id is not null
-                then rest is null
-                or case
-                    when (rest).target is not null
-                        then case
-                            when (rest).queue_id is not null
-                                or mbus4.has_queue(p.queue)
-                                then mbus4.copied(
-                                    '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires,
-                                    p.headers, p.properties, p.data,
-                                    case when p.queue <> 'dmq' then p.after end,
-                                    p.waits,
-                                    case when p.redeployed then array[(rest).target] end
-                                ) is true
-                        end
-                    when (rest).general
-                        then mbus4.meets(
-                            rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                        ) is true
-                    else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
-                end
-        end,
-        mbus4.at_post_given_bd8e4f80(
-            '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-            p.waits
-        ) is null
-    )
+    where p.done is null
+        and coalesce(
+            case
+                when consumer_id is not null
+                    then rest is null
+                    or case
+                        when (rest).target is null
+                            and not (rest).general
+                            then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                        else mbus4.receives(
+                            rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
+                            p.data, null, false, null
+                        )
+                    end
+            end,
+            mbus4.at_post_given_361e6977(
+                '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
+                null, false
+            ) is null
+        )
 ),
 mbus4_call1 as (
     select p.n,
         coalesce(
-            p.iid,
+            p.done, p.given,
             p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                 when p.at < '2038-01-01Z'
                     then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text

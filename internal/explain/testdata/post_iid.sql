@@ -14,27 +14,20 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
 mbus4_call1_posted as materialized (
     select w.*,
         case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-        coalesce(
-            w.given,
-            case
-                when case
-                    when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                    else w.added
-                end >= '2200-01-01Z'
-                    then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-            end
-        ) as iid,
         case
-            when w.given is null
-                or (
-                    pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                        or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+            when (w.headers is null or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy'])
+                and (
+                    w.given is null
+                        or (
+                            pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
+                                or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                        )
+                        and not exists (select from mbus4.message m where m.iid = w.given)
                 )
-                and not exists (select from mbus4.message m where m.iid = w.given)
                 then null
-            else mbus4.at_post_given_bd8e4f80(
+            else mbus4.at_post_given_361e6977(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
-                w.data, false
+                w.data, null, false
             )
         end as done
     from (
@@ -59,7 +52,18 @@ mbus4_call1_posted as materialized (
 ),
 mbus4_call1_stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
-    select p.id, consumer_id, p.at, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+    select p.id, consumer_id, p.at, p.added,
+        coalesce(
+            p.given,
+            case
+                when case
+                    when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                    else p.added
+                end >= '2200-01-01Z'
+                    then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+            end
+        ),
+        p.delayed_until, p.expires, p.headers, p.properties, p.data
     from mbus4_call1_posted p
     left join lateral (
         select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
@@ -73,32 +77,25 @@ mbus4_call1_stored as (
                 when consumer_id is not null
                     then rest is null
                     or case
-                        when (rest).target is not null
-                            then case
-                                when (rest).queue_id is not null
-                                    or mbus4.has_queue(p.queue)
-                                    then mbus4.copied(
-                                        '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires,
-                                        p.headers, p.properties, p.data, null, false, null
-                                    ) is true
-                            end
-                        when (rest).general
-                            then mbus4.meets(
-                                rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                            ) is true
-                        else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                        when (rest).target is null
+                            and not (rest).general
+                            then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                        else mbus4.receives(
+                            rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
+                            p.data, null, false, null
+                        )
                     end
             end,
-            mbus4.at_post_given_bd8e4f80(
+            mbus4.at_post_given_361e6977(
                 '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                false
+                null, false
             ) is null
         )
 ),
 mbus4_call1 as (
     select p.n,
         coalesce(
-            p.done, p.iid,
+            p.done, p.given,
             p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                 when p.at < '2038-01-01Z'
                     then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text

@@ -201,7 +201,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_61139277(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -221,31 +221,25 @@ begin
                     mbus4_call_posted as materialized (
                         select w.*,
                             case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                            coalesce(
-                                w.given,
-                                case
-                                    when case
-                                        when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                        else w.added
-                                    end >= '2200-01-01Z'
-                                        or w.after is not null
-                                        then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                                end
-                            ) as iid,
-                            w.after is not null
-                                and w.queue <> 'dmq'
-                                and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                             case
-                                when w.given is null
-                                    or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                when (
+                                    w.headers is null
+                                        or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                                )
+                                    and (
+                                        w.given is null
+                                            or (
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
+                                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                            )
+                                            and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
-                                    and not exists (select from mbus4.message m where m.iid = w.given)
                                     then null
-                                else mbus4.at_post_given_bd8e4f80(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                                    w.properties, w.data, false
+                                    w.properties, w.data, null, false
                                 )
                             end as done
                         from (
@@ -259,31 +253,7 @@ begin
                                 end as id,
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given,
-                                case
-                                    when mbus4_hstore.exist(a.headers, 'seenby')
-                                        then mbus4.seen_here(
-                                            '1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers
-                                        )
-                                    else a.headers
-                                end as headers,
-                                nullif(
-                                    case
-                                        when a.headers
-                                            operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.left(
-                                                pg_catalog.format(
-                                                    'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                                    a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                                ),
-                                                2000
-                                            )::int::pg_catalog.text::pg_catalog.text[]
-                                        else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                                    end,
-                                    '{}'
-                                ) as after,
-                                (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::pg_catalog.timestamptz as delayed_until,
                                 a.expires::pg_catalog.timestamptz as expires,
                                 a.properties, a.data as data
@@ -294,12 +264,20 @@ begin
                     ),
                     mbus4_call_stored as (
                         insert into mbus4.message (
-                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                         )
-                        select p.id, consumer_id,
-                            case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                            p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                            case when p.queue <> 'dmq' then p.after end
+                        select p.id, consumer_id, p.at, p.added,
+                            coalesce(
+                                p.given,
+                                case
+                                    when case
+                                        when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                        else p.added
+                                    end >= '2200-01-01Z'
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                                end
+                            ),
+                            p.delayed_until, p.expires, p.headers, p.properties, p.data
                         from mbus4_call_posted p
                         left join lateral (
                             select c.id as consumer_id,
@@ -314,36 +292,25 @@ begin
                                     when consumer_id is not null
                                         then rest is null
                                         or case
-                                            when (rest).target is not null
-                                                then case
-                                                    when (rest).queue_id is not null
-                                                        or mbus4.has_queue(p.queue)
-                                                        then mbus4.copied(
-                                                            '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid,
-                                                            p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                                                            case when p.queue <> 'dmq' then p.after end,
-                                                            p.waits,
-                                                            case when p.redeployed then array[(rest).target] end
-                                                        ) is true
-                                                end
-                                            when (rest).general
-                                                then mbus4.meets(
-                                                    rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                                    p.properties, p.data
-                                                ) is true
-                                            else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
                                         end
                                 end,
-                                mbus4.at_post_given_bd8e4f80(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, p.waits
+                                    p.properties, p.data, null, false
                                 ) is null
                             )
                     ),
                     mbus4_call as (
                         select p.n,
                             coalesce(
-                                p.done, p.iid,
+                                p.done, p.given,
                                 p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
                                         then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -493,7 +460,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_61139277(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -508,31 +475,23 @@ begin
             mbus4_call_posted as materialized (
                 select w.*,
                     case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                    coalesce(
-                        w.given,
-                        case
-                            when case
-                                when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                else w.added
-                            end >= '2200-01-01Z'
-                                or w.after is not null
-                                then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                        end
-                    ) as iid,
-                    w.after is not null
-                        and w.queue <> 'dmq'
-                        and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                     case
-                        when w.given is null
-                            or (
-                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                        when (
+                            w.headers is null
+                                or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                        )
+                            and (
+                                w.given is null
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
+                                    and not exists (select from mbus4.message m where m.iid = w.given)
                             )
-                            and not exists (select from mbus4.message m where m.iid = w.given)
                             then null
-                        else mbus4.at_post_given_bd8e4f80(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                            w.properties, w.data, false
+                            w.properties, w.data, null, false
                         )
                     end as done
                 from (
@@ -546,29 +505,7 @@ begin
                         end as id,
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given,
-                        case
-                            when mbus4_hstore.exist(a.headers, 'seenby')
-                                then mbus4.seen_here('1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers)
-                            else a.headers
-                        end as headers,
-                        nullif(
-                            case
-                                when a.headers
-                                    operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                    operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                    then pg_catalog.left(
-                                        pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                            a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                        ),
-                                        2000
-                                    )::int::pg_catalog.text::pg_catalog.text[]
-                                else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                            end,
-                            '{}'
-                        ) as after,
-                        (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::pg_catalog.timestamptz as delayed_until,
                         a.expires::pg_catalog.timestamptz as expires,
                         a.properties, a.data as data
@@ -579,12 +516,20 @@ begin
             ),
             mbus4_call_stored as (
                 insert into mbus4.message (
-                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select p.id, consumer_id,
-                    case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                    p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                    case when p.queue <> 'dmq' then p.after end
+                select p.id, consumer_id, p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
                 from mbus4_call_posted p
                 left join lateral (
                     select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
@@ -598,36 +543,25 @@ begin
                             when consumer_id is not null
                                 then rest is null
                                 or case
-                                    when (rest).target is not null
-                                        then case
-                                            when (rest).queue_id is not null
-                                                or mbus4.has_queue(p.queue)
-                                                then mbus4.copied(
-                                                    '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid, p.delayed_until,
-                                                    p.expires, p.headers, p.properties, p.data,
-                                                    case when p.queue <> 'dmq' then p.after end,
-                                                    p.waits,
-                                                    case when p.redeployed then array[(rest).target] end
-                                                ) is true
-                                        end
-                                    when (rest).general
-                                        then mbus4.meets(
-                                            rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                            p.properties, p.data
-                                        ) is true
-                                    else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
                                 end
                         end,
-                        mbus4.at_post_given_bd8e4f80(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                            p.properties, p.data, p.waits
+                            p.properties, p.data, null, false
                         ) is null
                     )
             ),
             mbus4_call as (
                 select p.n,
                     coalesce(
-                        p.done, p.iid,
+                        p.done, p.given,
                         p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when p.at < '2038-01-01Z'
                                 then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text

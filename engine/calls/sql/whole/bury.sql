@@ -27,7 +27,7 @@ as $mbus4$
         from timed t
         where not exists (select from under_iid)
     ), copied as materialized (
-        select mbus4.receives($1, c, 'dmq', t.id, t.now, t.iid, t.delayed_until, t.expires, t.headers, t.properties, t.data, null, false, null)
+        select mbus4.receives(c, 'dmq', t.id, t.now, t.iid, t.delayed_until, t.expires, t.headers, t.properties, t.data, null, false, null)
         from timed t
         join mbus4.consumer c on c.qname = 'dmq' and c.target is not null
         where (t.headers operator({{.Hstore}}.->) 'Redeploy'::pg_catalog.text ~* '^ *(t|tr|tru|true|y|ye|yes|on|1) *$') is not true

@@ -69,7 +69,7 @@ as $mbus4$
                 where c.qname = d.queue and c.target is null
                   and case when d.consumer is not null then c.name = d.consumer
                            when c.selector_id is null then true
-                           else mbus4.receives(null, c, d.queue, i.new, t.now, d.own_iid, null, m.expires, h.headers, m.properties, m.data, null, false, null) end
+                           else mbus4.receives(c, d.queue, i.new, t.now, d.own_iid, null, m.expires, h.headers, m.properties, m.data, null, false, null) end
             ) end as ids
             offset 0
         ) g

@@ -4,7 +4,7 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_d67d040d(
+            then mbus4.at_post_4ea59196(
                 ('orders')::pg_catalog.text,
                 (row('id=>1')::mbus4_hstore.given).value,
                 null::mbus4_hstore.hstore, null::timestamp without time zone, null::timestamp without time zone,
@@ -13,7 +13,7 @@ select id,
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_d67d040d(
+create or replace function mbus4.at_post_4ea59196(
     pg_catalog.text, mbus4_hstore.hstore, mbus4_hstore.hstore, timestamp without time zone, timestamp without time zone,
     pg_catalog.text
 ) returns pg_catalog.text language sql volatile
@@ -59,24 +59,17 @@ set jit = off as '
                 when consumer_id is not null
                     then rest is null
                     or case
-                        when (rest).target is not null
-                            then case
-                                when (rest).queue_id is not null
-                                    or mbus4.has_queue(p.queue)
-                                    then mbus4.copied(
-                                        ''''||$6||'''', rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null,
-                                        p.properties, p.data, null, false, null
-                                    ) is true
-                            end
-                        when (rest).general
-                            then mbus4.meets(
-                                rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data
-                            ) is true
-                        else mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                        when (rest).target is null
+                            and not (rest).general
+                            then mbus4.has_asked(rest, p.queue, p.added, null, p.properties, p.data) is true
+                        else mbus4.receives(
+                            rest, p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false,
+                            null
+                        )
                     end
             end,
-            mbus4.at_post_given_bd8e4f80(
-                ''''||$6||'''', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, false
+            mbus4.at_post_given_361e6977(
+                ''''||$6||'''', p.queue, p.id, p.added, null, p.delayed_until, p.expires, null, p.properties, p.data, null, false
             ) is null
         )
     ),

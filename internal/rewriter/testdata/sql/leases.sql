@@ -99,7 +99,7 @@ mbus4_call1_leased as (
                                     else 0
                                 end < k.most
                                     then 0
-                                when mbus4.at_spent_71b878ee('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                when mbus4.at_spent_f59931fe('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                     then null
                             end
                     end
@@ -144,7 +144,7 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_71b878ee(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_f59931fe(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -214,7 +214,7 @@ set jit = off as $mbus4$
              m.properties, m.data
          )::mbus4.qt_model as message
  ),
- buried as materialized (select mbus4.at_bury_4bbf2523($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ buried as materialized (select mbus4.at_bury_baee6485($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
  select (select pg_catalog.count(*) from buried) > 0
 $mbus4$
 
@@ -332,7 +332,7 @@ mbus4_call1_leased as (
                                         else 0
                                     end < k.most
                                         then 0
-                                    when mbus4.at_spent_71b878ee('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
+                                    when mbus4.at_spent_f59931fe('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
                                         then null
                                 end
                         end
@@ -427,7 +427,7 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_71b878ee(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_f59931fe(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -497,7 +497,7 @@ set jit = off as $mbus4$
              m.properties, m.data
          )::mbus4.qt_model as message
  ),
- buried as materialized (select mbus4.at_bury_4bbf2523($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ buried as materialized (select mbus4.at_bury_baee6485($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
  select (select pg_catalog.count(*) from buried) > 0
 $mbus4$
 
@@ -595,7 +595,7 @@ mbus4_call1_chosen as materialized (
                                 else 0
                             end < t.most
                                 then 0
-                            when mbus4.at_spent_71b878ee('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
+                            when mbus4.at_spent_f59931fe('1 _session_secret_', m.consumer_id, m.available_at, m.id, null)
                                 then null
                         end
                 end
@@ -727,7 +727,7 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_spent_71b878ee(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
+create or replace function mbus4.at_spent_f59931fe(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -797,7 +797,7 @@ set jit = off as $mbus4$
              m.properties, m.data
          )::mbus4.qt_model as message
  ),
- buried as materialized (select mbus4.at_bury_4bbf2523($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
+ buried as materialized (select mbus4.at_bury_baee6485($1, g.message, g.name, coalesce($5, g.error, 'lease ended')) from gone g)
  select (select pg_catalog.count(*) from buried) > 0
 $mbus4$
 
@@ -964,13 +964,13 @@ $mbus4$
 # The rest are functions.
 select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($3, '5 min')
 ----
-select mbus4.at_retry_61139277(
+select mbus4.at_retry_698f4eb1(
     '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry",
-    mbus4.at_fail_45a15fad('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_fail_7f422904('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
     mbus4.at_extend_74979a0b('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
 -- where there is in the database:
-create or replace function mbus4.at_retry_61139277(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_698f4eb1(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1120,14 +1120,14 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_71b878ee(
+     select mbus4.at_spent_f59931fe(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_4bbf2523(
+     select mbus4.at_bury_baee6485(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -1179,7 +1179,7 @@ set jit = off as $mbus4$
  ) + (select pg_catalog.count(*) from put) > 0
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_fail_45a15fad(call text, lease text, error text) returns boolean language sql volatile
+create or replace function mbus4.at_fail_7f422904(call text, lease text, error text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1209,7 +1209,7 @@ set jit = off as $mbus4$
  )
  select coalesce(
      (
-         select mbus4.at_spent_71b878ee(
+         select mbus4.at_spent_f59931fe(
              $1, l.consumer_id, l.available_at, l.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')
          )
          from leased l
@@ -1401,7 +1401,7 @@ mbus4_call1 as (
         )::mbus4.qt_model as consume
     from mbus4_call1_taken d
 )
-select mbus4.at_retry_61139277(
+select mbus4.at_retry_698f4eb1(
     '2 _session_secret_', mbus4.to_retry((m)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry"
 from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m;
@@ -1423,7 +1423,7 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_61139277(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_698f4eb1(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1573,14 +1573,14 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_71b878ee(
+     select mbus4.at_spent_f59931fe(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_4bbf2523(
+     select mbus4.at_bury_baee6485(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -1641,9 +1641,9 @@ select case
     ) > 0
         then ''::pg_catalog.void
 end as "alter_consumer",
-    mbus4.at_redrive_213d258f('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
+    mbus4.at_redrive_e5eb825c('2 _session_secret_', ('orders')::pg_catalog.text, null::pg_catalog.text, null::integer) as "redrive";
 -- where there is in the database:
-create or replace function mbus4.at_redrive_213d258f(call text, qname text, selector text, amt int) returns bigint language sql volatile
+create or replace function mbus4.at_redrive_e5eb825c(call text, qname text, selector text, amt int) returns bigint language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -1838,8 +1838,8 @@ set jit = off as $mbus4$
                              when d.consumer is not null then c.name = d.consumer
                              when c.selector_id is null then true
                              else mbus4.receives(
-                                 null, c, d.queue, i.new, t.now, d.own_iid, null, m.expires, h.headers, m.properties, m.data,
-                                 null, false, null
+                                 c, d.queue, i.new, t.now, d.own_iid, null, m.expires, h.headers, m.properties, m.data, null,
+                                 false, null
                              )
                          end
                  )

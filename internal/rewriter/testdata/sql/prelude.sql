@@ -198,7 +198,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_61139277(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -218,31 +218,25 @@ begin
                     mbus4_call_posted as materialized (
                         select w.*,
                             case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                            coalesce(
-                                w.given,
-                                case
-                                    when case
-                                        when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                        else w.added
-                                    end >= '2200-01-01Z'
-                                        or w.after is not null
-                                        then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                                end
-                            ) as iid,
-                            w.after is not null
-                                and w.queue <> 'dmq'
-                                and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                             case
-                                when w.given is null
-                                    or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                when (
+                                    w.headers is null
+                                        or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                                )
+                                    and (
+                                        w.given is null
+                                            or (
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
+                                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                            )
+                                            and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
-                                    and not exists (select from mbus4.message m where m.iid = w.given)
                                     then null
-                                else mbus4.at_post_given_bd8e4f80(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                                    w.properties, w.data, false
+                                    w.properties, w.data, null, false
                                 )
                             end as done
                         from (
@@ -256,31 +250,7 @@ begin
                                 end as id,
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given,
-                                case
-                                    when mbus4_hstore.exist(a.headers, 'seenby')
-                                        then mbus4.seen_here(
-                                            '1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers
-                                        )
-                                    else a.headers
-                                end as headers,
-                                nullif(
-                                    case
-                                        when a.headers
-                                            operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.left(
-                                                pg_catalog.format(
-                                                    'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                                    a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                                ),
-                                                2000
-                                            )::int::pg_catalog.text::pg_catalog.text[]
-                                        else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                                    end,
-                                    '{}'
-                                ) as after,
-                                (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::pg_catalog.timestamptz as delayed_until,
                                 a.expires::pg_catalog.timestamptz as expires,
                                 a.properties, a.data as data
@@ -291,12 +261,20 @@ begin
                     ),
                     mbus4_call_stored as (
                         insert into mbus4.message (
-                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                         )
-                        select p.id, consumer_id,
-                            case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                            p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                            case when p.queue <> 'dmq' then p.after end
+                        select p.id, consumer_id, p.at, p.added,
+                            coalesce(
+                                p.given,
+                                case
+                                    when case
+                                        when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                        else p.added
+                                    end >= '2200-01-01Z'
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                                end
+                            ),
+                            p.delayed_until, p.expires, p.headers, p.properties, p.data
                         from mbus4_call_posted p
                         left join lateral (
                             select c.id as consumer_id,
@@ -311,36 +289,25 @@ begin
                                     when consumer_id is not null
                                         then rest is null
                                         or case
-                                            when (rest).target is not null
-                                                then case
-                                                    when (rest).queue_id is not null
-                                                        or mbus4.has_queue(p.queue)
-                                                        then mbus4.copied(
-                                                            '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid,
-                                                            p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                                                            case when p.queue <> 'dmq' then p.after end,
-                                                            p.waits,
-                                                            case when p.redeployed then array[(rest).target] end
-                                                        ) is true
-                                                end
-                                            when (rest).general
-                                                then mbus4.meets(
-                                                    rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                                    p.properties, p.data
-                                                ) is true
-                                            else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
                                         end
                                 end,
-                                mbus4.at_post_given_bd8e4f80(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, p.waits
+                                    p.properties, p.data, null, false
                                 ) is null
                             )
                     ),
                     mbus4_call as (
                         select p.n,
                             coalesce(
-                                p.done, p.iid,
+                                p.done, p.given,
                                 p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
                                         then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -490,7 +457,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_61139277(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -505,31 +472,23 @@ begin
             mbus4_call_posted as materialized (
                 select w.*,
                     case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                    coalesce(
-                        w.given,
-                        case
-                            when case
-                                when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                else w.added
-                            end >= '2200-01-01Z'
-                                or w.after is not null
-                                then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                        end
-                    ) as iid,
-                    w.after is not null
-                        and w.queue <> 'dmq'
-                        and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                     case
-                        when w.given is null
-                            or (
-                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                        when (
+                            w.headers is null
+                                or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                        )
+                            and (
+                                w.given is null
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
+                                    and not exists (select from mbus4.message m where m.iid = w.given)
                             )
-                            and not exists (select from mbus4.message m where m.iid = w.given)
                             then null
-                        else mbus4.at_post_given_bd8e4f80(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                            w.properties, w.data, false
+                            w.properties, w.data, null, false
                         )
                     end as done
                 from (
@@ -543,29 +502,7 @@ begin
                         end as id,
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given,
-                        case
-                            when mbus4_hstore.exist(a.headers, 'seenby')
-                                then mbus4.seen_here('1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers)
-                            else a.headers
-                        end as headers,
-                        nullif(
-                            case
-                                when a.headers
-                                    operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                    operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                    then pg_catalog.left(
-                                        pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                            a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                        ),
-                                        2000
-                                    )::int::pg_catalog.text::pg_catalog.text[]
-                                else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                            end,
-                            '{}'
-                        ) as after,
-                        (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::pg_catalog.timestamptz as delayed_until,
                         a.expires::pg_catalog.timestamptz as expires,
                         a.properties, a.data as data
@@ -576,12 +513,20 @@ begin
             ),
             mbus4_call_stored as (
                 insert into mbus4.message (
-                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select p.id, consumer_id,
-                    case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                    p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                    case when p.queue <> 'dmq' then p.after end
+                select p.id, consumer_id, p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
                 from mbus4_call_posted p
                 left join lateral (
                     select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
@@ -595,36 +540,25 @@ begin
                             when consumer_id is not null
                                 then rest is null
                                 or case
-                                    when (rest).target is not null
-                                        then case
-                                            when (rest).queue_id is not null
-                                                or mbus4.has_queue(p.queue)
-                                                then mbus4.copied(
-                                                    '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid, p.delayed_until,
-                                                    p.expires, p.headers, p.properties, p.data,
-                                                    case when p.queue <> 'dmq' then p.after end,
-                                                    p.waits,
-                                                    case when p.redeployed then array[(rest).target] end
-                                                ) is true
-                                        end
-                                    when (rest).general
-                                        then mbus4.meets(
-                                            rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                            p.properties, p.data
-                                        ) is true
-                                    else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
                                 end
                         end,
-                        mbus4.at_post_given_bd8e4f80(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                            p.properties, p.data, p.waits
+                            p.properties, p.data, null, false
                         ) is null
                     )
             ),
             mbus4_call as (
                 select p.n,
                     coalesce(
-                        p.done, p.iid,
+                        p.done, p.given,
                         p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when p.at < '2038-01-01Z'
                                 then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -660,124 +594,14 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_bd8e4f80(
+create or replace function mbus4.at_post_given_361e6977(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, waits boolean
-) returns text language sql volatile cost 1
-set jit = off
-set enable_seqscan = off as $mbus4$
- with given as materialized (
-     select ($8 operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean is true as redeployed,
-         case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end as at,
-         nullif(
-             case
-                 when $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                     then pg_catalog.left(
-                         pg_catalog.format(
-                             'mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s',
-                             $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                         ),
-                         2000
-                     )::int::pg_catalog.text::pg_catalog.text[]
-                 else ($8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-             end,
-             '{}'
-         ) as wanted
- ),
- posted as materialized (
-     select g.redeployed, g.at, w.after,
-         coalesce(
-             $5,
-             case
-                 when g.at >= '2200-01-01Z'
-                     or g.wanted is not null
-                     then $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text
-             end
-         ) as iid,
-         case when w.after is not null then $11 or mbus4.awaits_delivery(w.after) else false end as parked
-     from given g
-     cross join lateral (select case when $2 <> 'dmq' then g.wanted end as after offset 0) w
- ),
- recipient as materialized (
-     select c.id as consumer_id
-     from posted p
-     join mbus4.consumer c on c.qname = $2
-     where (c.target is null or not p.redeployed)
-         and mbus4.receives($1, c, $2, $3, $4, p.iid, $6, $7, $8, $9, $10, p.after, p.parked, null)
- ),
- removed as (
-     delete from mbus4.message m
-     where m.iid = $5
-         and m.consumer_id + 0 = any(array(select r.consumer_id from recipient r))
-         and m.expires <= $4
-         and m.consumer_id <> 1
-         and not (
-             m.available_at > pg_catalog.clock_timestamp()
-                 and m.available_at < 'infinity'
-                 and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
-         )
-     returning 1
- ),
- stored as (
-     insert into mbus4.message (
-         id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
-     )
-     select $3, r.consumer_id, case when p.parked then 'infinity' else p.at end, $4, p.iid, $6, $7, $8, $9, $10, p.after
-     from posted p
-     cross join recipient r
-     where (select pg_catalog.count(*) from removed) >= 0
-         and (
-             select 1
-             from mbus4.places_of_iid($5) i
-             join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
-             where i.queue = $2 and o.iid is null
-             for key share of o
-         ) is null
-     on conflict (iid, consumer_id)
-     where iid is not null do nothing
-     returning consumer_id
- ),
- waits as (
-     insert into mbus4.waiting (dep, consumer_id, id)
-     select d.dep, s.consumer_id, $3
-     from posted p
-     cross join stored s
-     cross join pg_catalog.unnest(p.after) d (dep)
-     where p.parked and d.dep is not null
-     on conflict do nothing
- )
- select coalesce(
-     case
-         when exists (select from recipient)
-             then case
-                 when exists (select from stored) then null
-                 else pg_catalog.left(
-                     pg_catalog.format(
-                         'mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', p.iid, $2
-                     ),
-                     2000
-                 )::int
-             end
-         when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null)
-             or exists (select from mbus4.queue q where q.qname = $2)
-             or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||''))
-             then null
-         else pg_catalog.left(
-             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
-         )::int
-     end::pg_catalog.text,
-     p.iid,
-     $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
-         when p.at < '2038-01-01Z'
-             then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
-         when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
-         else ''
-     end || $3::pg_catalog.text
- )
- from posted p
-$mbus4$;
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile cost 1
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text is null then $8 operator(mbus4_hstore.-) 'seenby'::pg_catalog.text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::pg_catalog.text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text)::pg_catalog.text[] end, pg_catalog.current_database()::pg_catalog.text)::pg_catalog.text) end; mbus4_wanted constant pg_catalog.text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean; mbus4_at constant pg_catalog.timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after pg_catalog.text[]; mbus4_iid pg_catalog.text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::pg_catalog.text else '' end || $3::pg_catalog.text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_61139277(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_698f4eb1(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -927,14 +751,14 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_71b878ee(
+     select mbus4.at_spent_f59931fe(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_4bbf2523(
+     select mbus4.at_bury_baee6485(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -1184,7 +1008,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_61139277(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -1204,31 +1028,25 @@ begin
                     mbus4_call_posted as materialized (
                         select w.*,
                             case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                            coalesce(
-                                w.given,
-                                case
-                                    when case
-                                        when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                        else w.added
-                                    end >= '2200-01-01Z'
-                                        or w.after is not null
-                                        then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                                end
-                            ) as iid,
-                            w.after is not null
-                                and w.queue <> 'dmq'
-                                and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                             case
-                                when w.given is null
-                                    or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                when (
+                                    w.headers is null
+                                        or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                                )
+                                    and (
+                                        w.given is null
+                                            or (
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
+                                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                            )
+                                            and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
-                                    and not exists (select from mbus4.message m where m.iid = w.given)
                                     then null
-                                else mbus4.at_post_given_bd8e4f80(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                                    w.properties, w.data, false
+                                    w.properties, w.data, null, false
                                 )
                             end as done
                         from (
@@ -1242,31 +1060,7 @@ begin
                                 end as id,
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given,
-                                case
-                                    when mbus4_hstore.exist(a.headers, 'seenby')
-                                        then mbus4.seen_here(
-                                            '1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers
-                                        )
-                                    else a.headers
-                                end as headers,
-                                nullif(
-                                    case
-                                        when a.headers
-                                            operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.left(
-                                                pg_catalog.format(
-                                                    'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                                    a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                                ),
-                                                2000
-                                            )::int::pg_catalog.text::pg_catalog.text[]
-                                        else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                                    end,
-                                    '{}'
-                                ) as after,
-                                (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::pg_catalog.timestamptz as delayed_until,
                                 a.expires::pg_catalog.timestamptz as expires,
                                 a.properties, a.data as data
@@ -1277,12 +1071,20 @@ begin
                     ),
                     mbus4_call_stored as (
                         insert into mbus4.message (
-                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                         )
-                        select p.id, consumer_id,
-                            case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                            p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                            case when p.queue <> 'dmq' then p.after end
+                        select p.id, consumer_id, p.at, p.added,
+                            coalesce(
+                                p.given,
+                                case
+                                    when case
+                                        when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                        else p.added
+                                    end >= '2200-01-01Z'
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                                end
+                            ),
+                            p.delayed_until, p.expires, p.headers, p.properties, p.data
                         from mbus4_call_posted p
                         left join lateral (
                             select c.id as consumer_id,
@@ -1297,36 +1099,25 @@ begin
                                     when consumer_id is not null
                                         then rest is null
                                         or case
-                                            when (rest).target is not null
-                                                then case
-                                                    when (rest).queue_id is not null
-                                                        or mbus4.has_queue(p.queue)
-                                                        then mbus4.copied(
-                                                            '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid,
-                                                            p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                                                            case when p.queue <> 'dmq' then p.after end,
-                                                            p.waits,
-                                                            case when p.redeployed then array[(rest).target] end
-                                                        ) is true
-                                                end
-                                            when (rest).general
-                                                then mbus4.meets(
-                                                    rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                                    p.properties, p.data
-                                                ) is true
-                                            else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
                                         end
                                 end,
-                                mbus4.at_post_given_bd8e4f80(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, p.waits
+                                    p.properties, p.data, null, false
                                 ) is null
                             )
                     ),
                     mbus4_call as (
                         select p.n,
                             coalesce(
-                                p.done, p.iid,
+                                p.done, p.given,
                                 p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
                                         then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -1476,7 +1267,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_61139277(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -1491,31 +1282,23 @@ begin
             mbus4_call_posted as materialized (
                 select w.*,
                     case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                    coalesce(
-                        w.given,
-                        case
-                            when case
-                                when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                else w.added
-                            end >= '2200-01-01Z'
-                                or w.after is not null
-                                then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                        end
-                    ) as iid,
-                    w.after is not null
-                        and w.queue <> 'dmq'
-                        and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                     case
-                        when w.given is null
-                            or (
-                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                        when (
+                            w.headers is null
+                                or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                        )
+                            and (
+                                w.given is null
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
+                                    and not exists (select from mbus4.message m where m.iid = w.given)
                             )
-                            and not exists (select from mbus4.message m where m.iid = w.given)
                             then null
-                        else mbus4.at_post_given_bd8e4f80(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                            w.properties, w.data, false
+                            w.properties, w.data, null, false
                         )
                     end as done
                 from (
@@ -1529,29 +1312,7 @@ begin
                         end as id,
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given,
-                        case
-                            when mbus4_hstore.exist(a.headers, 'seenby')
-                                then mbus4.seen_here('1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers)
-                            else a.headers
-                        end as headers,
-                        nullif(
-                            case
-                                when a.headers
-                                    operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                    operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                    then pg_catalog.left(
-                                        pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                            a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                        ),
-                                        2000
-                                    )::int::pg_catalog.text::pg_catalog.text[]
-                                else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                            end,
-                            '{}'
-                        ) as after,
-                        (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::pg_catalog.timestamptz as delayed_until,
                         a.expires::pg_catalog.timestamptz as expires,
                         a.properties, a.data as data
@@ -1562,12 +1323,20 @@ begin
             ),
             mbus4_call_stored as (
                 insert into mbus4.message (
-                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select p.id, consumer_id,
-                    case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                    p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                    case when p.queue <> 'dmq' then p.after end
+                select p.id, consumer_id, p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
                 from mbus4_call_posted p
                 left join lateral (
                     select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
@@ -1581,36 +1350,25 @@ begin
                             when consumer_id is not null
                                 then rest is null
                                 or case
-                                    when (rest).target is not null
-                                        then case
-                                            when (rest).queue_id is not null
-                                                or mbus4.has_queue(p.queue)
-                                                then mbus4.copied(
-                                                    '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid, p.delayed_until,
-                                                    p.expires, p.headers, p.properties, p.data,
-                                                    case when p.queue <> 'dmq' then p.after end,
-                                                    p.waits,
-                                                    case when p.redeployed then array[(rest).target] end
-                                                ) is true
-                                        end
-                                    when (rest).general
-                                        then mbus4.meets(
-                                            rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                            p.properties, p.data
-                                        ) is true
-                                    else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
                                 end
                         end,
-                        mbus4.at_post_given_bd8e4f80(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                            p.properties, p.data, p.waits
+                            p.properties, p.data, null, false
                         ) is null
                     )
             ),
             mbus4_call as (
                 select p.n,
                     coalesce(
-                        p.done, p.iid,
+                        p.done, p.given,
                         p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when p.at < '2038-01-01Z'
                                 then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -1775,28 +1533,19 @@ set search_path = pg_catalog,
         mbus4_call_posted as materialized (
             select w.*,
                 case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end as at,
-                coalesce(
-                    w.given,
-                    case
-                        when case
-                            when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until
-                            else w.added
-                        end >= ''2200-01-01Z''
-                            or w.after is not null
-                            then w.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || w.id::pg_catalog.text
-                    end
-                ) as iid,
-                w.after is not null and w.queue <> ''dmq'' and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                 case
-                    when w.given is null
-                        or (
-                            pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'') = 0
-                                or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                    when (w.headers is null or not w.headers operator(mbus4_hstore.?|) array[''seenby'', ''consume_after'', ''Redeploy''])
+                        and (
+                            w.given is null
+                                or (
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'') = 0
+                                        or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                )
+                                and not exists (select from mbus4.message m where m.iid = w.given)
                         )
-                        and not exists (select from mbus4.message m where m.iid = w.given)
                         then null
-                    else mbus4.at_post_given_bd8e4f80(
-                        ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, false
+                    else mbus4.at_post_given_361e6977(
+                        ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
             from (
@@ -1810,29 +1559,7 @@ set search_path = pg_catalog,
                     end as id,
                     pg_catalog.clock_timestamp() as added,
                     pg_catalog.lower(a.qname collate "C") as queue,
-                    a.iid as given,
-                    case
-                        when mbus4_hstore.exist(a.headers, ''seenby'')
-                            then mbus4.seen_here(''0'', pg_catalog.lower(a.qname collate "C"), a.headers)
-                        else a.headers
-                    end as headers,
-                    nullif(
-                        case
-                            when a.headers
-                                operator(mbus4_hstore.->) ''consume_after''::pg_catalog.text
-                                operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                then pg_catalog.left(
-                                    pg_catalog.format(
-                                        ''mbus4-error 0 22P02 the header consume_after is not an array: %s'',
-                                        a.headers operator(mbus4_hstore.->) ''consume_after''::pg_catalog.text
-                                    ),
-                                    2000
-                                )::int::pg_catalog.text::pg_catalog.text[]
-                            else (a.headers operator(mbus4_hstore.->) ''consume_after''::pg_catalog.text)::pg_catalog.text[]
-                        end,
-                        ''{}''
-                    ) as after,
-                    (a.headers operator(mbus4_hstore.->) ''Redeploy''::pg_catalog.text)::boolean as redeployed,
+                    a.iid as given, a.headers as headers,
                     a.delayed_until::pg_catalog.timestamptz as delayed_until,
                     a.expires::pg_catalog.timestamptz as expires,
                     a.properties, a.data as data
@@ -1842,13 +1569,19 @@ set search_path = pg_catalog,
             offset 0
         ),
         mbus4_call_stored as (
-            insert into mbus4.message (
-                id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
-            )
-            select p.id, consumer_id,
-                case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                case when p.queue <> ''dmq'' then p.after end
+            insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+            select p.id, consumer_id, p.at, p.added,
+                coalesce(
+                    p.given,
+                    case
+                        when case
+                            when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
+                            else p.added
+                        end >= ''2200-01-01Z''
+                            then p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || p.id::pg_catalog.text
+                    end
+                ),
+                p.delayed_until, p.expires, p.headers, p.properties, p.data
             from mbus4_call_posted p
             left join lateral (
                 select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
@@ -1862,34 +1595,24 @@ set search_path = pg_catalog,
                         when consumer_id is not null
                             then rest is null
                             or case
-                                when (rest).target is not null
-                                    then case
-                                        when (rest).queue_id is not null
-                                            or mbus4.has_queue(p.queue)
-                                            then mbus4.copied(
-                                                ''0'', rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                                p.properties, p.data,
-                                                case when p.queue <> ''dmq'' then p.after end,
-                                                p.waits,
-                                                case when p.redeployed then array[(rest).target] end
-                                            ) is true
-                                    end
-                                when (rest).general
-                                    then mbus4.meets(
-                                        rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                                    ) is true
-                                else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                when (rest).target is null
+                                    and not (rest).general
+                                    then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                else mbus4.receives(
+                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
+                                    p.data, null, false, null
+                                )
                             end
                     end,
-                    mbus4.at_post_given_bd8e4f80(
-                        ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, p.waits
+                    mbus4.at_post_given_361e6977(
+                        ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
         ),
         mbus4_call as (
             select p.n,
                 coalesce(
-                    p.done, p.iid,
+                    p.done, p.given,
                     p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
                         when p.at < ''2038-01-01Z''
                             then (pg_catalog.date_part(''epoch'', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -1926,122 +1649,12 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_bd8e4f80(
+create or replace function mbus4.at_post_given_361e6977(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, waits boolean
-) returns text language sql volatile cost 1
-set jit = off
-set enable_seqscan = off as $mbus4$
- with given as materialized (
-     select ($8 operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean is true as redeployed,
-         case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end as at,
-         nullif(
-             case
-                 when $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                     then pg_catalog.left(
-                         pg_catalog.format(
-                             'mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s',
-                             $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                         ),
-                         2000
-                     )::int::pg_catalog.text::pg_catalog.text[]
-                 else ($8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-             end,
-             '{}'
-         ) as wanted
- ),
- posted as materialized (
-     select g.redeployed, g.at, w.after,
-         coalesce(
-             $5,
-             case
-                 when g.at >= '2200-01-01Z'
-                     or g.wanted is not null
-                     then $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text
-             end
-         ) as iid,
-         case when w.after is not null then $11 or mbus4.awaits_delivery(w.after) else false end as parked
-     from given g
-     cross join lateral (select case when $2 <> 'dmq' then g.wanted end as after offset 0) w
- ),
- recipient as materialized (
-     select c.id as consumer_id
-     from posted p
-     join mbus4.consumer c on c.qname = $2
-     where (c.target is null or not p.redeployed)
-         and mbus4.receives($1, c, $2, $3, $4, p.iid, $6, $7, $8, $9, $10, p.after, p.parked, null)
- ),
- removed as (
-     delete from mbus4.message m
-     where m.iid = $5
-         and m.consumer_id + 0 = any(array(select r.consumer_id from recipient r))
-         and m.expires <= $4
-         and m.consumer_id <> 1
-         and not (
-             m.available_at > pg_catalog.clock_timestamp()
-                 and m.available_at < 'infinity'
-                 and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
-         )
-     returning 1
- ),
- stored as (
-     insert into mbus4.message (
-         id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
-     )
-     select $3, r.consumer_id, case when p.parked then 'infinity' else p.at end, $4, p.iid, $6, $7, $8, $9, $10, p.after
-     from posted p
-     cross join recipient r
-     where (select pg_catalog.count(*) from removed) >= 0
-         and (
-             select 1
-             from mbus4.places_of_iid($5) i
-             join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
-             where i.queue = $2 and o.iid is null
-             for key share of o
-         ) is null
-     on conflict (iid, consumer_id)
-     where iid is not null do nothing
-     returning consumer_id
- ),
- waits as (
-     insert into mbus4.waiting (dep, consumer_id, id)
-     select d.dep, s.consumer_id, $3
-     from posted p
-     cross join stored s
-     cross join pg_catalog.unnest(p.after) d (dep)
-     where p.parked and d.dep is not null
-     on conflict do nothing
- )
- select coalesce(
-     case
-         when exists (select from recipient)
-             then case
-                 when exists (select from stored) then null
-                 else pg_catalog.left(
-                     pg_catalog.format(
-                         'mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', p.iid, $2
-                     ),
-                     2000
-                 )::int
-             end
-         when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null)
-             or exists (select from mbus4.queue q where q.qname = $2)
-             or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||''))
-             then null
-         else pg_catalog.left(
-             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
-         )::int
-     end::pg_catalog.text,
-     p.iid,
-     $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
-         when p.at < '2038-01-01Z'
-             then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
-         when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
-         else ''
-     end || $3::pg_catalog.text
- )
- from posted p
-$mbus4$
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile cost 1
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text is null then $8 operator(mbus4_hstore.-) 'seenby'::pg_catalog.text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::pg_catalog.text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text)::pg_catalog.text[] end, pg_catalog.current_database()::pg_catalog.text)::pg_catalog.text) end; mbus4_wanted constant pg_catalog.text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean; mbus4_at constant pg_catalog.timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after pg_catalog.text[]; mbus4_iid pg_catalog.text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::pg_catalog.text else '' end || $3::pg_catalog.text); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 insert into mbus4.view_insert (iid)
@@ -2188,28 +1801,19 @@ set search_path = pg_catalog,
         mbus4_call_posted as materialized (
             select w.*,
                 case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end as at,
-                coalesce(
-                    w.given,
-                    case
-                        when case
-                            when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until
-                            else w.added
-                        end >= ''2200-01-01Z''
-                            or w.after is not null
-                            then w.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || w.id::pg_catalog.text
-                    end
-                ) as iid,
-                w.after is not null and w.queue <> ''dmq'' and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                 case
-                    when w.given is null
-                        or (
-                            pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'') = 0
-                                or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                    when (w.headers is null or not w.headers operator(mbus4_hstore.?|) array[''seenby'', ''consume_after'', ''Redeploy''])
+                        and (
+                            w.given is null
+                                or (
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'') = 0
+                                        or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                )
+                                and not exists (select from mbus4.message m where m.iid = w.given)
                         )
-                        and not exists (select from mbus4.message m where m.iid = w.given)
                         then null
-                    else mbus4.at_post_given_bd8e4f80(
-                        ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, false
+                    else mbus4.at_post_given_361e6977(
+                        ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data, null, false
                     )
                 end as done
             from (
@@ -2223,29 +1827,7 @@ set search_path = pg_catalog,
                     end as id,
                     pg_catalog.clock_timestamp() as added,
                     pg_catalog.lower(a.qname collate "C") as queue,
-                    a.iid as given,
-                    case
-                        when mbus4_hstore.exist(a.headers, ''seenby'')
-                            then mbus4.seen_here(''0'', pg_catalog.lower(a.qname collate "C"), a.headers)
-                        else a.headers
-                    end as headers,
-                    nullif(
-                        case
-                            when a.headers
-                                operator(mbus4_hstore.->) ''consume_after''::pg_catalog.text
-                                operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                then pg_catalog.left(
-                                    pg_catalog.format(
-                                        ''mbus4-error 0 22P02 the header consume_after is not an array: %s'',
-                                        a.headers operator(mbus4_hstore.->) ''consume_after''::pg_catalog.text
-                                    ),
-                                    2000
-                                )::int::pg_catalog.text::pg_catalog.text[]
-                            else (a.headers operator(mbus4_hstore.->) ''consume_after''::pg_catalog.text)::pg_catalog.text[]
-                        end,
-                        ''{}''
-                    ) as after,
-                    (a.headers operator(mbus4_hstore.->) ''Redeploy''::pg_catalog.text)::boolean as redeployed,
+                    a.iid as given, a.headers as headers,
                     a.delayed_until::pg_catalog.timestamptz as delayed_until,
                     a.expires::pg_catalog.timestamptz as expires,
                     a.properties, a.data as data
@@ -2255,13 +1837,19 @@ set search_path = pg_catalog,
             offset 0
         ),
         mbus4_call_stored as (
-            insert into mbus4.message (
-                id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
-            )
-            select p.id, consumer_id,
-                case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                case when p.queue <> ''dmq'' then p.after end
+            insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+            select p.id, consumer_id, p.at, p.added,
+                coalesce(
+                    p.given,
+                    case
+                        when case
+                            when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
+                            else p.added
+                        end >= ''2200-01-01Z''
+                            then p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || p.id::pg_catalog.text
+                    end
+                ),
+                p.delayed_until, p.expires, p.headers, p.properties, p.data
             from mbus4_call_posted p
             left join lateral (
                 select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
@@ -2275,34 +1863,24 @@ set search_path = pg_catalog,
                         when consumer_id is not null
                             then rest is null
                             or case
-                                when (rest).target is not null
-                                    then case
-                                        when (rest).queue_id is not null
-                                            or mbus4.has_queue(p.queue)
-                                            then mbus4.copied(
-                                                ''0'', rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                                p.properties, p.data,
-                                                case when p.queue <> ''dmq'' then p.after end,
-                                                p.waits,
-                                                case when p.redeployed then array[(rest).target] end
-                                            ) is true
-                                    end
-                                when (rest).general
-                                    then mbus4.meets(
-                                        rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                                    ) is true
-                                else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                when (rest).target is null
+                                    and not (rest).general
+                                    then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                else mbus4.receives(
+                                    rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers, p.properties,
+                                    p.data, null, false, null
+                                )
                             end
                     end,
-                    mbus4.at_post_given_bd8e4f80(
-                        ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, p.waits
+                    mbus4.at_post_given_361e6977(
+                        ''0'', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers, p.properties, p.data, null, false
                     ) is null
                 )
         ),
         mbus4_call as (
             select p.n,
                 coalesce(
-                    p.done, p.iid,
+                    p.done, p.given,
                     p.queue || ''.'' || pg_catalog.current_database()::pg_catalog.text || ''.'' || case
                         when p.at < ''2038-01-01Z''
                             then (pg_catalog.date_part(''epoch'', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -2528,7 +2106,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_61139277(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -2548,31 +2126,25 @@ begin
                     mbus4_call_posted as materialized (
                         select w.*,
                             case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                            coalesce(
-                                w.given,
-                                case
-                                    when case
-                                        when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                        else w.added
-                                    end >= '2200-01-01Z'
-                                        or w.after is not null
-                                        then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                                end
-                            ) as iid,
-                            w.after is not null
-                                and w.queue <> 'dmq'
-                                and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                             case
-                                when w.given is null
-                                    or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                when (
+                                    w.headers is null
+                                        or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                                )
+                                    and (
+                                        w.given is null
+                                            or (
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
+                                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                            )
+                                            and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
-                                    and not exists (select from mbus4.message m where m.iid = w.given)
                                     then null
-                                else mbus4.at_post_given_bd8e4f80(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                                    w.properties, w.data, false
+                                    w.properties, w.data, null, false
                                 )
                             end as done
                         from (
@@ -2586,31 +2158,7 @@ begin
                                 end as id,
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given,
-                                case
-                                    when mbus4_hstore.exist(a.headers, 'seenby')
-                                        then mbus4.seen_here(
-                                            '1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers
-                                        )
-                                    else a.headers
-                                end as headers,
-                                nullif(
-                                    case
-                                        when a.headers
-                                            operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.left(
-                                                pg_catalog.format(
-                                                    'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                                    a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                                ),
-                                                2000
-                                            )::int::pg_catalog.text::pg_catalog.text[]
-                                        else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                                    end,
-                                    '{}'
-                                ) as after,
-                                (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::pg_catalog.timestamptz as delayed_until,
                                 a.expires::pg_catalog.timestamptz as expires,
                                 a.properties, a.data as data
@@ -2621,12 +2169,20 @@ begin
                     ),
                     mbus4_call_stored as (
                         insert into mbus4.message (
-                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                         )
-                        select p.id, consumer_id,
-                            case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                            p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                            case when p.queue <> 'dmq' then p.after end
+                        select p.id, consumer_id, p.at, p.added,
+                            coalesce(
+                                p.given,
+                                case
+                                    when case
+                                        when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                        else p.added
+                                    end >= '2200-01-01Z'
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                                end
+                            ),
+                            p.delayed_until, p.expires, p.headers, p.properties, p.data
                         from mbus4_call_posted p
                         left join lateral (
                             select c.id as consumer_id,
@@ -2641,36 +2197,25 @@ begin
                                     when consumer_id is not null
                                         then rest is null
                                         or case
-                                            when (rest).target is not null
-                                                then case
-                                                    when (rest).queue_id is not null
-                                                        or mbus4.has_queue(p.queue)
-                                                        then mbus4.copied(
-                                                            '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid,
-                                                            p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                                                            case when p.queue <> 'dmq' then p.after end,
-                                                            p.waits,
-                                                            case when p.redeployed then array[(rest).target] end
-                                                        ) is true
-                                                end
-                                            when (rest).general
-                                                then mbus4.meets(
-                                                    rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                                    p.properties, p.data
-                                                ) is true
-                                            else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
                                         end
                                 end,
-                                mbus4.at_post_given_bd8e4f80(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, p.waits
+                                    p.properties, p.data, null, false
                                 ) is null
                             )
                     ),
                     mbus4_call as (
                         select p.n,
                             coalesce(
-                                p.done, p.iid,
+                                p.done, p.given,
                                 p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
                                         then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -2820,7 +2365,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_61139277(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -2835,31 +2380,23 @@ begin
             mbus4_call_posted as materialized (
                 select w.*,
                     case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                    coalesce(
-                        w.given,
-                        case
-                            when case
-                                when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                else w.added
-                            end >= '2200-01-01Z'
-                                or w.after is not null
-                                then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                        end
-                    ) as iid,
-                    w.after is not null
-                        and w.queue <> 'dmq'
-                        and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                     case
-                        when w.given is null
-                            or (
-                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                        when (
+                            w.headers is null
+                                or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                        )
+                            and (
+                                w.given is null
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
+                                    and not exists (select from mbus4.message m where m.iid = w.given)
                             )
-                            and not exists (select from mbus4.message m where m.iid = w.given)
                             then null
-                        else mbus4.at_post_given_bd8e4f80(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                            w.properties, w.data, false
+                            w.properties, w.data, null, false
                         )
                     end as done
                 from (
@@ -2873,29 +2410,7 @@ begin
                         end as id,
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given,
-                        case
-                            when mbus4_hstore.exist(a.headers, 'seenby')
-                                then mbus4.seen_here('1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers)
-                            else a.headers
-                        end as headers,
-                        nullif(
-                            case
-                                when a.headers
-                                    operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                    operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                    then pg_catalog.left(
-                                        pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                            a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                        ),
-                                        2000
-                                    )::int::pg_catalog.text::pg_catalog.text[]
-                                else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                            end,
-                            '{}'
-                        ) as after,
-                        (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::pg_catalog.timestamptz as delayed_until,
                         a.expires::pg_catalog.timestamptz as expires,
                         a.properties, a.data as data
@@ -2906,12 +2421,20 @@ begin
             ),
             mbus4_call_stored as (
                 insert into mbus4.message (
-                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select p.id, consumer_id,
-                    case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                    p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                    case when p.queue <> 'dmq' then p.after end
+                select p.id, consumer_id, p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
                 from mbus4_call_posted p
                 left join lateral (
                     select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
@@ -2925,36 +2448,25 @@ begin
                             when consumer_id is not null
                                 then rest is null
                                 or case
-                                    when (rest).target is not null
-                                        then case
-                                            when (rest).queue_id is not null
-                                                or mbus4.has_queue(p.queue)
-                                                then mbus4.copied(
-                                                    '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid, p.delayed_until,
-                                                    p.expires, p.headers, p.properties, p.data,
-                                                    case when p.queue <> 'dmq' then p.after end,
-                                                    p.waits,
-                                                    case when p.redeployed then array[(rest).target] end
-                                                ) is true
-                                        end
-                                    when (rest).general
-                                        then mbus4.meets(
-                                            rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                            p.properties, p.data
-                                        ) is true
-                                    else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
                                 end
                         end,
-                        mbus4.at_post_given_bd8e4f80(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                            p.properties, p.data, p.waits
+                            p.properties, p.data, null, false
                         ) is null
                     )
             ),
             mbus4_call as (
                 select p.n,
                     coalesce(
-                        p.done, p.iid,
+                        p.done, p.given,
                         p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when p.at < '2038-01-01Z'
                                 then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -2995,124 +2507,14 @@ create or replace function mbus4.at_no_consumer_56bdd364(call text, qname text, 
  )::int
 $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_post_given_bd8e4f80(
+create or replace function mbus4.at_post_given_361e6977(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, waits boolean
-) returns text language sql volatile cost 1
-set jit = off
-set enable_seqscan = off as $mbus4$
- with given as materialized (
-     select ($8 operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean is true as redeployed,
-         case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end as at,
-         nullif(
-             case
-                 when $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                     then pg_catalog.left(
-                         pg_catalog.format(
-                             'mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s',
-                             $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                         ),
-                         2000
-                     )::int::pg_catalog.text::pg_catalog.text[]
-                 else ($8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-             end,
-             '{}'
-         ) as wanted
- ),
- posted as materialized (
-     select g.redeployed, g.at, w.after,
-         coalesce(
-             $5,
-             case
-                 when g.at >= '2200-01-01Z'
-                     or g.wanted is not null
-                     then $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text
-             end
-         ) as iid,
-         case when w.after is not null then $11 or mbus4.awaits_delivery(w.after) else false end as parked
-     from given g
-     cross join lateral (select case when $2 <> 'dmq' then g.wanted end as after offset 0) w
- ),
- recipient as materialized (
-     select c.id as consumer_id
-     from posted p
-     join mbus4.consumer c on c.qname = $2
-     where (c.target is null or not p.redeployed)
-         and mbus4.receives($1, c, $2, $3, $4, p.iid, $6, $7, $8, $9, $10, p.after, p.parked, null)
- ),
- removed as (
-     delete from mbus4.message m
-     where m.iid = $5
-         and m.consumer_id + 0 = any(array(select r.consumer_id from recipient r))
-         and m.expires <= $4
-         and m.consumer_id <> 1
-         and not (
-             m.available_at > pg_catalog.clock_timestamp()
-                 and m.available_at < 'infinity'
-                 and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
-         )
-     returning 1
- ),
- stored as (
-     insert into mbus4.message (
-         id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
-     )
-     select $3, r.consumer_id, case when p.parked then 'infinity' else p.at end, $4, p.iid, $6, $7, $8, $9, $10, p.after
-     from posted p
-     cross join recipient r
-     where (select pg_catalog.count(*) from removed) >= 0
-         and (
-             select 1
-             from mbus4.places_of_iid($5) i
-             join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
-             where i.queue = $2 and o.iid is null
-             for key share of o
-         ) is null
-     on conflict (iid, consumer_id)
-     where iid is not null do nothing
-     returning consumer_id
- ),
- waits as (
-     insert into mbus4.waiting (dep, consumer_id, id)
-     select d.dep, s.consumer_id, $3
-     from posted p
-     cross join stored s
-     cross join pg_catalog.unnest(p.after) d (dep)
-     where p.parked and d.dep is not null
-     on conflict do nothing
- )
- select coalesce(
-     case
-         when exists (select from recipient)
-             then case
-                 when exists (select from stored) then null
-                 else pg_catalog.left(
-                     pg_catalog.format(
-                         'mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', p.iid, $2
-                     ),
-                     2000
-                 )::int
-             end
-         when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null)
-             or exists (select from mbus4.queue q where q.qname = $2)
-             or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||''))
-             then null
-         else pg_catalog.left(
-             pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000
-         )::int
-     end::pg_catalog.text,
-     p.iid,
-     $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
-         when p.at < '2038-01-01Z'
-             then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
-         when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000::numeric)::bigint::pg_catalog.text
-         else ''
-     end || $3::pg_catalog.text
- )
- from posted p
-$mbus4$;
+    headers mbus4_hstore.hstore, properties mbus4_hstore.hstore, data mbus4_hstore.hstore, consumers bigint[], waits boolean
+) returns text language plpgsql volatile cost 1
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers mbus4_hstore.hstore := case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text is null then $8 operator(mbus4_hstore.-) 'seenby'::pg_catalog.text when $2 = 'dmq' then $8 else $8 operator(mbus4_hstore.||) mbus4_hstore.hstore('seenby'::pg_catalog.text, pg_catalog.array_append(case when $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is not an array: %s', $8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'seenby'::pg_catalog.text)::pg_catalog.text[] end, pg_catalog.current_database()::pg_catalog.text)::pg_catalog.text) end; mbus4_wanted constant pg_catalog.text[] := case when $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is not an array: %s', $8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text), 2000)::int::pg_catalog.text::pg_catalog.text[] else ($8 operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[] end; mbus4_redeployed constant boolean := ($8 operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean; mbus4_at constant pg_catalog.timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after pg_catalog.text[]; mbus4_iid pg_catalog.text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || $3::pg_catalog.text; end if; if mbus4_ids is null then select pg_catalog.array_agg(c.id) into mbus4_ids from mbus4.consumer c where c.qname = $2 and case when c.target is null and c.selector_id is null then true when c.target is null or mbus4_redeployed is not true then mbus4.receives(c, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_parked, null) end; if mbus4_ids is null then perform case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is null) or exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null')), 2000)::int end; end if; end if; if pg_catalog.cardinality(mbus4_ids) > 0 then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and not (m.available_at > pg_catalog.clock_timestamp() and m.available_at < 'infinity' and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)); with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.left(pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2), 2000)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000::numeric)::bigint::pg_catalog.text else '' end || $3::pg_catalog.text); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_retry_61139277(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
+create or replace function mbus4.at_retry_698f4eb1(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language sql volatile
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -3262,14 +2664,14 @@ set jit = off as $mbus4$
      ) s
  ),
  spent as materialized (
-     select mbus4.at_spent_71b878ee(
+     select mbus4.at_spent_f59931fe(
          $1, (t.consumer).id, t.available_at, t.id, coalesce(pg_catalog.left($3, 2000), 'retried without an error')
      ) as was
      from tried t
      where t.over and t.leased
  ),
  buried as materialized (
-     select mbus4.at_bury_4bbf2523(
+     select mbus4.at_bury_baee6485(
          $1,
          row(
              t.id, (t.message).added, (t.message).iid, (t.message).delayed_until, (t.message).expires, (t.message).received,
@@ -3524,7 +2926,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_61139277(
+                    perform mbus4.at_retry_698f4eb1(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -3544,31 +2946,25 @@ begin
                     mbus4_call_posted as materialized (
                         select w.*,
                             case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                            coalesce(
-                                w.given,
-                                case
-                                    when case
-                                        when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                        else w.added
-                                    end >= '2200-01-01Z'
-                                        or w.after is not null
-                                        then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                                end
-                            ) as iid,
-                            w.after is not null
-                                and w.queue <> 'dmq'
-                                and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                             case
-                                when w.given is null
-                                    or (
-                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                when (
+                                    w.headers is null
+                                        or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                                )
+                                    and (
+                                        w.given is null
+                                            or (
+                                                pg_catalog.strpos(
+                                                    w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.'
+                                                ) = 0
+                                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                            )
+                                            and not exists (select from mbus4.message m where m.iid = w.given)
                                     )
-                                    and not exists (select from mbus4.message m where m.iid = w.given)
                                     then null
-                                else mbus4.at_post_given_bd8e4f80(
+                                else mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                                    w.properties, w.data, false
+                                    w.properties, w.data, null, false
                                 )
                             end as done
                         from (
@@ -3582,31 +2978,7 @@ begin
                                 end as id,
                                 pg_catalog.clock_timestamp() as added,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given,
-                                case
-                                    when mbus4_hstore.exist(a.headers, 'seenby')
-                                        then mbus4.seen_here(
-                                            '1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers
-                                        )
-                                    else a.headers
-                                end as headers,
-                                nullif(
-                                    case
-                                        when a.headers
-                                            operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.left(
-                                                pg_catalog.format(
-                                                    'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                                    a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                                ),
-                                                2000
-                                            )::int::pg_catalog.text::pg_catalog.text[]
-                                        else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                                    end,
-                                    '{}'
-                                ) as after,
-                                (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::pg_catalog.timestamptz as delayed_until,
                                 a.expires::pg_catalog.timestamptz as expires,
                                 a.properties, a.data as data
@@ -3617,12 +2989,20 @@ begin
                     ),
                     mbus4_call_stored as (
                         insert into mbus4.message (
-                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                            id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                         )
-                        select p.id, consumer_id,
-                            case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                            p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                            case when p.queue <> 'dmq' then p.after end
+                        select p.id, consumer_id, p.at, p.added,
+                            coalesce(
+                                p.given,
+                                case
+                                    when case
+                                        when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                        else p.added
+                                    end >= '2200-01-01Z'
+                                        then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                                end
+                            ),
+                            p.delayed_until, p.expires, p.headers, p.properties, p.data
                         from mbus4_call_posted p
                         left join lateral (
                             select c.id as consumer_id,
@@ -3637,36 +3017,25 @@ begin
                                     when consumer_id is not null
                                         then rest is null
                                         or case
-                                            when (rest).target is not null
-                                                then case
-                                                    when (rest).queue_id is not null
-                                                        or mbus4.has_queue(p.queue)
-                                                        then mbus4.copied(
-                                                            '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid,
-                                                            p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                                                            case when p.queue <> 'dmq' then p.after end,
-                                                            p.waits,
-                                                            case when p.redeployed then array[(rest).target] end
-                                                        ) is true
-                                                end
-                                            when (rest).general
-                                                then mbus4.meets(
-                                                    rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                                    p.properties, p.data
-                                                ) is true
-                                            else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            when (rest).target is null
+                                                and not (rest).general
+                                                then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                            else mbus4.receives(
+                                                rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires,
+                                                p.headers, p.properties, p.data, null, false, null
+                                            )
                                         end
                                 end,
-                                mbus4.at_post_given_bd8e4f80(
+                                mbus4.at_post_given_361e6977(
                                     '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                                    p.properties, p.data, p.waits
+                                    p.properties, p.data, null, false
                                 ) is null
                             )
                     ),
                     mbus4_call as (
                         select p.n,
                             coalesce(
-                                p.done, p.iid,
+                                p.done, p.given,
                                 p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                                     when p.at < '2038-01-01Z'
                                         then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
@@ -3816,7 +3185,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_61139277(
+            perform mbus4.at_retry_698f4eb1(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -3831,31 +3200,23 @@ begin
             mbus4_call_posted as materialized (
                 select w.*,
                     case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
-                    coalesce(
-                        w.given,
-                        case
-                            when case
-                                when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until
-                                else w.added
-                            end >= '2200-01-01Z'
-                                or w.after is not null
-                                then w.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || w.id::pg_catalog.text
-                        end
-                    ) as iid,
-                    w.after is not null
-                        and w.queue <> 'dmq'
-                        and (select true from mbus4.awaited(w.after) limit 1) is not null as waits,
                     case
-                        when w.given is null
-                            or (
-                                pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
-                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                        when (
+                            w.headers is null
+                                or not w.headers operator(mbus4_hstore.?|) array['seenby', 'consume_after', 'Redeploy']
+                        )
+                            and (
+                                w.given is null
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database()::pg_catalog.text || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
+                                    and not exists (select from mbus4.message m where m.iid = w.given)
                             )
-                            and not exists (select from mbus4.message m where m.iid = w.given)
                             then null
-                        else mbus4.at_post_given_bd8e4f80(
+                        else mbus4.at_post_given_361e6977(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
-                            w.properties, w.data, false
+                            w.properties, w.data, null, false
                         )
                     end as done
                 from (
@@ -3869,29 +3230,7 @@ begin
                         end as id,
                         pg_catalog.clock_timestamp() as added,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given,
-                        case
-                            when mbus4_hstore.exist(a.headers, 'seenby')
-                                then mbus4.seen_here('1 _session_secret_', pg_catalog.lower(a.qname collate "C"), a.headers)
-                            else a.headers
-                        end as headers,
-                        nullif(
-                            case
-                                when a.headers
-                                    operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                    operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                    then pg_catalog.left(
-                                        pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 22P02 the header consume_after is not an array: %s',
-                                            a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text
-                                        ),
-                                        2000
-                                    )::int::pg_catalog.text::pg_catalog.text[]
-                                else (a.headers operator(mbus4_hstore.->) 'consume_after'::pg_catalog.text)::pg_catalog.text[]
-                            end,
-                            '{}'
-                        ) as after,
-                        (a.headers operator(mbus4_hstore.->) 'Redeploy'::pg_catalog.text)::boolean as redeployed,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::pg_catalog.timestamptz as delayed_until,
                         a.expires::pg_catalog.timestamptz as expires,
                         a.properties, a.data as data
@@ -3902,12 +3241,20 @@ begin
             ),
             mbus4_call_stored as (
                 insert into mbus4.message (
-                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select p.id, consumer_id,
-                    case when p.waits then mbus4.parked(p.after, consumer_id, p.id) else p.at end,
-                    p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-                    case when p.queue <> 'dmq' then p.after end
+                select p.id, consumer_id, p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || p.id::pg_catalog.text
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
                 from mbus4_call_posted p
                 left join lateral (
                     select c.id as consumer_id, case when c.selector_id is not null or c.target is not null then c end as rest
@@ -3921,36 +3268,25 @@ begin
                             when consumer_id is not null
                                 then rest is null
                                 or case
-                                    when (rest).target is not null
-                                        then case
-                                            when (rest).queue_id is not null
-                                                or mbus4.has_queue(p.queue)
-                                                then mbus4.copied(
-                                                    '1 _session_secret_', rest, p.queue, p.id, p.added, p.iid, p.delayed_until,
-                                                    p.expires, p.headers, p.properties, p.data,
-                                                    case when p.queue <> 'dmq' then p.after end,
-                                                    p.waits,
-                                                    case when p.redeployed then array[(rest).target] end
-                                                ) is true
-                                        end
-                                    when (rest).general
-                                        then mbus4.meets(
-                                            rest, p.queue, p.id, p.added, p.iid, p.delayed_until, p.expires, p.headers,
-                                            p.properties, p.data
-                                        ) is true
-                                    else mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    when (rest).target is null
+                                        and not (rest).general
+                                        then mbus4.has_asked(rest, p.queue, p.added, p.headers, p.properties, p.data) is true
+                                    else mbus4.receives(
+                                        rest, p.queue, p.id, p.added, coalesce(p.given), p.delayed_until, p.expires, p.headers,
+                                        p.properties, p.data, null, false, null
+                                    )
                                 end
                         end,
-                        mbus4.at_post_given_bd8e4f80(
+                        mbus4.at_post_given_361e6977(
                             '1 _session_secret_', p.queue, p.id, p.added, null, p.delayed_until, p.expires, p.headers,
-                            p.properties, p.data, p.waits
+                            p.properties, p.data, null, false
                         ) is null
                     )
             ),
             mbus4_call as (
                 select p.n,
                     coalesce(
-                        p.done, p.iid,
+                        p.done, p.given,
                         p.queue || '.' || pg_catalog.current_database()::pg_catalog.text || '.' || case
                             when p.at < '2038-01-01Z'
                                 then (pg_catalog.date_part('epoch', p.at) * 1000000::pg_catalog.float8)::bigint::pg_catalog.text
