@@ -40,9 +40,8 @@ type Gate struct {
 	inLine    map[line]int         // and by line
 	shortened time.Duration        // the time of grace that is left by silent members, as of counted
 	counted   time.Time
-	spent     float64 // how many have not come through, or are not known to, less those that pace forgives; as of forgiven
-	forgiven  time.Time
-	known     map[line]*record // who has come through
+	spent     tally           // of those that have not come through, or are not known to, less those that pace forgives
+	known     map[line]*tally // by who has come through, of those that have not since, less those that failedForgiven forgives
 	queues    queues
 	again     *time.Timer
 }
@@ -51,12 +50,6 @@ type Gate struct {
 type member struct {
 	line    line
 	leaving bool // was told to leave
-}
-
-// record is what is known of a line that has a name.
-type record struct {
-	failed float64 // how many have not come through since, less those that time forgives; as of at
-	at     time.Time
 }
 
 // account says how a client counts for the pace of a Gate.
@@ -94,7 +87,7 @@ func newGate(room int, grace time.Duration, queue int) *Gate {
 	return &Gate{
 		room: room, grace: grace, least: grace, shortened: grace, queue: queue,
 		members: make(map[*Client]*member), held: make(map[netip.Prefix]int), crowd: make(map[netip.Prefix]int), inLine: make(map[line]int),
-		known: make(map[line]*record), queues: newQueues(),
+		known: make(map[line]*tally), queues: newQueues(),
 	}
 }
 
@@ -152,7 +145,7 @@ func (g *Gate) CameThrough(s *Client) {
 		}
 		delete(g.known, l)
 	}
-	g.known[own] = new(record)
+	g.known[own] = new(tally)
 }
 
 // Forgive says that it is not for s that it has not come through. It does nothing where s has no place.
@@ -181,15 +174,13 @@ func (g *Gate) mayEnter(l line) bool {
 // isSound reports whether all of a known line have come through lately.
 func (g *Gate) isSound(l line) bool {
 	r := g.known[l]
-	return r != nil && r.failed <= time.Since(r.at).Seconds()*failedForgiven
+	return r != nil && r.add(0, failedForgiven) == 0
 }
 
 // count notes that one of a line has not come through, or with -1 that it was not so.
 func (g *Gate) count(l line, failed float64) {
 	if r := g.known[l]; r != nil {
-		now := time.Now()
-		r.failed = max(0, max(0, r.failed-now.Sub(r.at).Seconds()*failedForgiven)+failed)
-		r.at = now
+		r.add(failed, failedForgiven)
 	}
 }
 
@@ -198,23 +189,20 @@ func (g *Gate) affordable() int {
 	if g.pace == 0 {
 		return g.room
 	}
-	now := time.Now()
-	g.spent = max(0, g.spent-now.Sub(g.forgiven).Seconds()*g.pace)
-	g.forgiven = now
-	return int(float64(g.burst) - g.spent)
+	return int(float64(g.burst) - g.spent.add(0, g.pace))
 }
 
 func (g *Gate) charge(s *Client) {
 	if g.pace > 0 && s.account == unsettled {
 		s.account = charged
-		g.spent++
+		g.spent.n++
 		g.count(line{s.origin, s.Name}, 1)
 	}
 }
 
 func (g *Gate) forgive(s *Client) {
 	if s.account == charged {
-		g.spent = max(0, g.spent-1)
+		g.spent.add(-1, g.pace)
 		g.count(line{s.origin, s.Name}, -1)
 	}
 	s.account = excused

@@ -274,7 +274,7 @@ func (c gateClient) named(name string) gateClient {
 func TestGatePacesThoseWhoComeToNothing(t *testing.T) {
 	const room = 3
 	g := newGate(room, time.Hour, 0)
-	g.pace, g.burst, g.forgiven = 1e-6, room, time.Now()
+	g.pace, g.burst, g.spent.at = 1e-6, room, time.Now()
 	for n := range 10 * room {
 		c := newGateClient(t, "10.0.0.1")
 		mustEnter(t, g, c)
@@ -313,7 +313,7 @@ func TestGatePacesThoseWhoComeToNothing(t *testing.T) {
 func TestGatePacesThoseWhoAreNotKnown(t *testing.T) {
 	const room = 8
 	g := newGate(room, time.Hour, 0)
-	g.pace, g.burst, g.forgiven = 1e-6, 2, time.Now()
+	g.pace, g.burst, g.spent.at = 1e-6, 2, time.Now()
 	enter := func(name string) gateClient {
 		t.Helper()
 		c := newGateClient(t, "10.0.0.1").named(name)
@@ -395,7 +395,7 @@ func TestKnownNamesHaveTheirOwnLine(t *testing.T) {
 func TestKnownNamesPassThePace(t *testing.T) {
 	const room = 3
 	g := newGate(room, time.Hour, 0)
-	g.pace, g.burst, g.forgiven = 1e-6, 2, time.Now()
+	g.pace, g.burst, g.spent.at = 1e-6, 2, time.Now()
 	client := func(name string) gateClient { return newGateClient(t, "10.0.0.1").named(name) }
 	for _, name := range []string{"known", "other"} {
 		c := client(name)
@@ -428,7 +428,7 @@ func TestKnownNamesPassThePace(t *testing.T) {
 		t.Error("one was let in ahead of the pace")
 	}
 	g.mu.Lock()
-	g.pace, g.forgiven = 1000, time.Now()
+	g.pace, g.spent.at = 1000, time.Now()
 	g.mu.Unlock()
 	var err error
 	select { // there is room for one of them

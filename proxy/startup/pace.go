@@ -21,13 +21,12 @@ type Pace struct {
 	rate, burst float64 // connections a second, and at once
 
 	mu    sync.Mutex
-	spent float64 // connections, less those that time forgives; as of at
-	at    time.Time
+	spent tally
 }
 
 // NewPace makes one for the processors that the process may use.
 func NewPace() *Pace {
-	return &Pace{rate: float64(idleAccepts * runtime.GOMAXPROCS(0)), burst: idleAtOnce, at: time.Now()}
+	return &Pace{rate: float64(idleAccepts * runtime.GOMAXPROCS(0)), burst: idleAtOnce}
 }
 
 // Keep counts an accepted connection, and returns when the next one may be accepted, or ctx is done.
@@ -48,15 +47,12 @@ func (p *Pace) Keep(ctx context.Context) {
 func (p *Pace) count() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
-	p.spent = max(0, p.spent-now.Sub(p.at).Seconds()*p.rate) + 1
-	p.at = now
-	return time.Duration((p.spent - p.burst) / p.rate * float64(time.Second))
+	return time.Duration((p.spent.add(1, p.rate) - p.burst) / p.rate * float64(time.Second))
 }
 
 // Forgive says that a connection that was counted has become a session.
 func (p *Pace) Forgive() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.spent = max(0, p.spent-1)
+	p.spent.add(-1, p.rate)
 }
